@@ -83,11 +83,13 @@ lint: $(VENV)/.ready-dev  ## style of Python, C and C++
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror $(CXX_SOURCES)
 
-# Also as on Windows and macOS: there a function that only POSIX has is an error.
+# Also as on Windows and macOS: there a function that only POSIX has is an error. No test runs the benchmarks, so their
+# use of the package is checked here.
 types: $(addprefix types-,linux win32 darwin)  ## mypy --strict, for Linux, Windows and macOS
 
 types-%: $(VENV)/.ready-dev
-	$(BIN)/mypy --platform $* --cache-dir build/mypy-$* $(if $(filter linux,$*),,--no-warn-unreachable)
+	$(BIN)/mypy --platform $* --cache-dir build/mypy-$* -p ssptool \
+	    $(if $(filter linux,$*),-p benchmarks,--no-warn-unreachable)
 
 # .ci/run begins with it as soon as the packages are there that it needs.
 sanitized:

@@ -39,6 +39,7 @@ from ssptool.engine.simulate import run
 from ssptool.engine.trace import Floats
 from ssptool.fmu.description import FmuDescription
 from ssptool.fmu.read_description import read_description
+from ssptool.option_words import ApproximationWord
 from ssptool.types import Plan
 
 ROOT = Path(__file__).parents[1]
@@ -67,7 +68,7 @@ def engine(plan: Plan) -> Sample:
     with stepped(plan, SYSTEM) as stepper:
         rows = np.empty((plan.interval.steps, 1 + len(plan.recorded)))
         began = time.thread_time()
-        batch = stepper.run(0, rows)
+        batch = stepper.run(rows)
         seconds = time.thread_time() - began
         assert batch.failure is None, batch.failure
         return Sample(seconds / plan.interval.steps, _final(plan, rows[-1]))
@@ -82,7 +83,7 @@ def into_file(plan: Plan, output: Path) -> Sample:
         began = time.perf_counter(), time.thread_time()
         for first in range(0, steps, block):
             rows = thread.lend(min(block, steps - first), width)
-            batch = stepper.run(first, rows)
+            batch = stepper.run(rows)
             assert batch.failure is None, batch.failure
             final = _final(plan, rows[-1])
             writer.write(rows)
@@ -304,12 +305,12 @@ class Measurement:
     python: Sample
 
 
-def planned(inputs: str, steps: int) -> Plan:
+def planned(inputs: ApproximationWord, steps: int) -> Plan:
     settings = ssptool.Settings(master="jacobi", approximation=inputs, step_size=STEP, stop_time=steps * STEP)
     return ssptool.plan(SYSTEM, settings=settings)
 
 
-def measure(inputs: str, steps: int, repeats: int) -> Measurement:
+def measure(inputs: ApproximationWord, steps: int, repeats: int) -> Measurement:
     plan, longer = planned(inputs, steps), planned(inputs, LONGER * steps)
     extrapolate = inputs == "extrapolate"
     own, bare, to_file, bare_longer, whole = [], [], [], [], []
@@ -322,11 +323,11 @@ def measure(inputs: str, steps: int, repeats: int) -> Measurement:
             to_file.append(into_file(longer, memory / "run.parquet"))
             bare_longer.append(loop(longer.interval.steps, extrapolate))
             whole.append(whole_run(plan))
-        samples = [tuple(each) for each in (own, bare, to_file, bare_longer)]
-        return Measurement(*samples, tuple(whole), from_python(fmus, steps, extrapolate))
+        python = from_python(fmus, steps, extrapolate)
+        return Measurement(tuple(own), tuple(bare), tuple(to_file), tuple(bare_longer), tuple(whole), python)
 
 
-def measured(inputs: str, steps: int, repeats: int, processes: int) -> Measurement:
+def measured(inputs: ApproximationWord, steps: int, repeats: int, processes: int) -> Measurement:
     """The measurements of several processes, one after the other, as one; `repeats` in each."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
         each = list(pool.map(measure, *zip(*[(inputs, steps, repeats)] * processes, strict=True)))
@@ -340,7 +341,7 @@ def measured(inputs: str, steps: int, repeats: int, processes: int) -> Measureme
     )
 
 
-def compare(inputs: str, steps: int, repeats: int, processes: int) -> bool:
+def compare(inputs: ApproximationWord, steps: int, repeats: int, processes: int) -> bool:
     """Measure, print, and say whether all ended at the same values."""
     found = measured(inputs, steps, repeats, processes)
     own, bare = found.own, found.bare

@@ -37,8 +37,8 @@ from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.parquet import GROUP_ROWS
 from ssptool.engine.recording.writer import WritingThread, blocks_at_once, rows_at_once
-from ssptool.engine.run.steps import AnySteps, steps_of
-from ssptool.engine.run.system import LoadedSystem
+from ssptool.engine.run.steps import steps_of
+from ssptool.engine.run.system import LoadedSystem, SystemSteps
 from ssptool.engine.trace import Floats
 from ssptool.types import Plan
 from tests.fmu.building import build_shared
@@ -150,9 +150,10 @@ def run(system: Path, count: int, steps: int, loop: ctypes.CDLL, *, files: bool)
     loaded = LoadedSystem(plan)
     marks.append(time.process_time())
     with ExitStack() as stack:
-        assembly = stack.enter_context(assemble(loaded, plan, stack.enter_context(Archive.open(system))))
+        archive = stack.enter_context(Archive.open(system))
+        assembly = stack.enter_context(assemble(loaded.native, loaded.adopted, plan, archive))
         marks.append(time.process_time())
-        assert loaded.initialize(assembly).report.ok
+        assert loaded.initialize(assembly)[0].ok
         stepper = steps_of(loaded, assembly)
         marks.append(time.process_time())
         rows = np.zeros((steps, 1 + len(plan.recorded)))
@@ -160,9 +161,9 @@ def run(system: Path, count: int, steps: int, loop: ctypes.CDLL, *, files: bool)
         functions = assembly.instances[0].functions
         calls = [ctypes.c_void_p(functions[name]) for name in ("fmi2SetReal", "fmi2GetReal", "fmi2DoStep")]
         own, bare = [], []
-        for repeat in range(5):
+        for _ in range(5):
             began = time.thread_time()
-            assert stepper.run(repeat * steps, rows).failure is None
+            assert stepper.run(rows).failure is None
             own.append(time.thread_time() - began)
             y = (ctypes.c_double * count)()
             bare.append(loop.chain(components, count, *calls, steps, ctypes.c_double(1e-3), y))
@@ -172,7 +173,7 @@ def run(system: Path, count: int, steps: int, loop: ctypes.CDLL, *, files: bool)
     return Chain(tuple(own), tuple(bare), tuple(marks), csv, rows.size, filed)
 
 
-def in_parquet(plan: Plan, stepper: AnySteps, path: Path) -> Filed:
+def in_parquet(plan: Plan, stepper: SystemSteps, path: Path) -> Filed:
     """From files of two lengths, the medians of some each."""
     width = 1 + len(plan.recorded)
     short, long = (GROUP_ROWS * max(1, values // width // GROUP_ROWS) for values in FILE_VALUES)
@@ -182,10 +183,11 @@ def in_parquet(plan: Plan, stepper: AnySteps, path: Path) -> Filed:
     )
     each = (many - few) / (long - short)
     fixed = float(few[0] - short * each[0])
-    return Filed(*each, encoding(path, GROUP_ROWS), fixed)
+    wall, stepping, writing = map(float, each)
+    return Filed(wall, stepping, writing, encoding(path, GROUP_ROWS), fixed)
 
 
-def one_file(plan: Plan, stepper: AnySteps, steps: int, path: Path) -> Floats:
+def one_file(plan: Plan, stepper: SystemSteps, steps: int, path: Path) -> Floats:
     """Times from the first step to the file's end, as those of `clocks`; in blocks as they come in a run."""
     path.unlink(missing_ok=True)
     width = 1 + len(plan.recorded)
@@ -195,7 +197,7 @@ def one_file(plan: Plan, stepper: AnySteps, steps: int, path: Path) -> Floats:
         writer = thread.around(partial(open_writer, path, plan.columns))([b""])
         for done in range(0, steps, chunk):
             rows = thread.lend(min(chunk, steps - done), width)
-            assert stepper.run(done, rows).failure is None
+            assert stepper.run(rows).failure is None
             writer.write(rows)
         writer.close("{}")
     return clocks() - began

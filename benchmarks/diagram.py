@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from ssptool.documents.archive import Archive
-from ssptool.drawing.diagram.arrange import DrawnWires, all_arranged
+from ssptool.drawing.diagram.arrange import all_arranged
 from ssptool.drawing.diagram.drawing import sheets_page
 from ssptool.drawing.diagram.groups import with_groups
 from ssptool.drawing.diagram.read import stated_sheets
+from ssptool.option_words import DrawnConnections
 
 COMPONENTS, WIRES, FAMILIES, OUTPUTS = 500, 5_000, 20, 4
 WITHIN = 0.85
@@ -112,7 +113,9 @@ def main() -> None:
         with Archive.open(folder) as archive:
             read, took = timed(lambda: stated_sheets(archive, archive.structure()))
         row("read", took, None, f"{arguments.components} components, {arguments.wires} connections")
-        (stated, drawn), took = timed(lambda: (grouped := with_groups(read), all_arranged(grouped, DrawnWires.BUNDLED)))
+        (stated, drawn), took = timed(
+            lambda: (grouped := with_groups(read), all_arranged(grouped, DrawnConnections.BUNDLED))
+        )
         row("layout", took, LAYOUT, f"{len(stated)} sheets, {sum(len(sheet.lines) for sheet in drawn)} lines")
         text, took = timed(lambda: sheets_page(drawn, [], {}, "large"))
         row("write", took, None, f"{len(text) / 1e6:.1f} MB")

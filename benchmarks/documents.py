@@ -23,9 +23,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import fmpy
-import tiny_fmu
 
 import ssptool
+from benchmarks import tiny_fmu
 from ssptool.documents.archive import Archive
 from ssptool.documents.schema import schema_findings
 from ssptool.network.dependencies import analyze

@@ -19,6 +19,7 @@ import numpy as np
 
 import ssptool
 from benchmarks.stepped import stepped
+from ssptool.option_words import MasterWord
 
 SYSTEM = Path(__file__).parents[1] / "systems/dual_mass_oscillator"
 CUT = '<ssd:Connection startElement="System2" startConnector="F" endElement="System1" endConnector="F"/>'
@@ -35,14 +36,14 @@ def write(folder: Path) -> Path:
     return folder
 
 
-def stepping(system: Path, steps: int, stimuli: Mapping[str, Any], master: str) -> float:
+def stepping(system: Path, steps: int, stimuli: Mapping[str, Any], master: MasterWord) -> float:
     """[s] per macro step."""
     settings = ssptool.Settings(master=master, step_size=STEP, stop_time=steps * STEP)
     plan = ssptool.plan(system, settings=settings, **stimuli)
     with stepped(plan, system) as stepper:
         rows = np.empty((2 * steps + 2, 1 + len(plan.recorded)))
         began = time.thread_time()
-        batch = stepper.run(0, rows if plan.master.chooses_steps else rows[:steps])
+        batch = stepper.run(rows if plan.master.chooses_steps else rows[:steps])
         seconds = time.thread_time() - began
         assert batch.failure is None, batch.failure
         return seconds / steps

@@ -49,7 +49,7 @@ def engine(system: Path, plan: Plan, outputs: Sequence[str]) -> tuple[float, Fin
         # Both sides of an event are rows.
         rows = np.empty((plan.interval.steps * (3 if plan.master.chooses_steps else 1), 1 + len(plan.recorded)))
         began = time.thread_time()
-        batch = stepper.run(0, rows)
+        batch = stepper.run(rows)
         seconds = time.thread_time() - began
         assert batch.failure is None, batch.failure
         assert batch.finished or not plan.master.chooses_steps

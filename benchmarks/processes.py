@@ -10,6 +10,7 @@ import statistics
 import sys
 from pathlib import Path
 from time import perf_counter
+from typing import Literal
 
 import numpy as np
 
@@ -20,8 +21,8 @@ import ssptool
 SYSTEM = Path(__file__).parents[1] / "systems/dual_mass_oscillator"
 STEPS, REPEATS, TRIPS = 2000, 5, 5000
 CASES = {
-    "jacobi, inputs held": {"master": "jacobi", "approximation": "hold"},
-    "iterated": {"master": "iterated"},
+    "jacobi, inputs held": ssptool.Settings(master="jacobi", approximation="hold"),
+    "iterated": ssptool.Settings(master="iterated"),
 }
 
 
@@ -43,18 +44,19 @@ def round_trip() -> float:
     return seconds
 
 
-def measure(options: dict[str, str], processes: str | None) -> tuple[float, bytes]:
+def measure(settings: ssptool.Settings, processes: Literal["each"] | None) -> tuple[float, bytes]:
     """[s] of wall time per macro step, and the rows."""
-    times = {"stop_time": 1e-3 * STEPS, "step_size": 1e-3}
-    result = ssptool.simulate(SYSTEM, accuracy="off", processes=processes, **times, **options)
+    result = ssptool.simulate(
+        SYSTEM, settings=settings, accuracy="off", processes=processes, stop_time=1e-3 * STEPS, step_size=1e-3
+    )
     return result.statistics.seconds / STEPS, np.ascontiguousarray(result.trace.y).tobytes()
 
 
 def main() -> int:
     same = True
     print(f"a byte to another process and back: {1e6 * statistics.median(round_trip() for _ in range(REPEATS)):.1f} us")
-    for name, options in CASES.items():
-        runs = [(measure(options, None), measure(options, "each")) for _ in range(REPEATS)]
+    for name, settings in CASES.items():
+        runs = [(measure(settings, None), measure(settings, "each")) for _ in range(REPEATS)]
         ratio = statistics.median(there[0] / here[0] for here, there in runs)
         here, there = (1e6 * statistics.median(pair[side][0] for pair in runs) for side in (0, 1))
         same = same and len({rows for pair in runs for _, rows in pair}) == 1

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly.assembly import assemble
-from ssptool.engine.run.steps import AnySteps, steps_of
-from ssptool.engine.run.system import LoadedSystem
+from ssptool.engine.run.steps import steps_of
+from ssptool.engine.run.system import LoadedSystem, SystemSteps
 from ssptool.types import Plan
 
 
 @contextmanager
-def stepped(plan: Plan, system: Path) -> Iterator[AnySteps]:
+def stepped(plan: Plan, system: Path) -> Iterator[SystemSteps]:
     """Steps until the stop time of the plan."""
     loaded = LoadedSystem(plan)
-    with Archive.open(system) as archive, assemble(loaded, plan, archive) as assembly:
-        report = loaded.initialize(assembly).report
-        assert report.ok, report.failure
+    with Archive.open(system) as archive, assemble(loaded.native, loaded.adopted, plan, archive) as assembly:
+        report, found = loaded.initialize(assembly)
+        assert report.ok and found is None, report.failure
         yield steps_of(loaded, assembly)

@@ -18,7 +18,7 @@ from ssptool.studies.bundle import pack, unpack
 from ssptool.studies.checking import check_study
 from ssptool.studies.definition import Task
 from ssptool.studies.study_file import study_from
-from ssptool.studies.worker import Bounds, LocalWorkers
+from ssptool.studies.worker import Bounds, LocalWorkers, Runner
 
 SYSTEM = Path(__file__).parents[1] / "systems" / "dual_mass_oscillator"
 RUNS = 10_000
@@ -42,7 +42,9 @@ def carried_out(runs: int, workers: int) -> tuple[float, float]:
     tasks = [Task(points.ids[k], k, points.at(k)) for k in range(len(points))]
     with tempfile.TemporaryDirectory() as folder:
         study, signals = unpack(bundle.content, Path(folder))
-        with LocalWorkers(study, signals, Bounds(60.0), True, workers) as local:
+        with LocalWorkers(
+            study, signals, Bounds(60.0), True, workers, first=Runner(study, signals, Bounds(60.0))
+        ) as local:
             warm = tasks[: 4 * workers]
             list(local.run(iter(warm), len(warm), 10.0))
             began = perf_counter()

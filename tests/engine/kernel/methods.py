@@ -353,6 +353,9 @@ class Kernel(Protocol):
     def record_slots(self, slots: Slots) -> None:
         """State the slots that a row of the trace holds after the time, in this order."""
 
+    def use_threads(self, count: int) -> None:
+        """Step the components of a group on so many threads."""
+
     def time_tables(self, tables: TimeTables) -> None:
         """State all time tables, after the wires and before groups.
 
