@@ -119,7 +119,7 @@ CLAIMS = (
     *(
         Claim(
             f"largest error of x1 over 10 s with macro steps of 5e-4 s, FMI 1.0, {flange}",
-            "matrix exponential; second order, nothing is iterated since FMI 1.0 saves no states",
+            "matrix exponential; second order, no iteration, because FMI 1.0 saves no states",
             1e-6,
             AtMost(),
             partial(error, CO_SIMULATED["FMI 1.0"], m_c, ("x1",), step_size=5e-4),

@@ -10,9 +10,9 @@ from tests.systems.claims.couplings import NAMES
 from tests.systems.claims.pages import Run, options, quoted, run_figure, table
 from tests.systems.flyball_governor import CUT_AT_COUPLER, CUT_AT_SPINDLE
 
-REFERENCE = "own integration of the equations of motion by Radau's method (tests/systems)"
+REFERENCE = "independent integration of the equations of motion with Radau's method (tests/systems)"
 PUBLISHED = "benchmark A05 of the library of multibody systems benchmarks"
-PROTOTYPE = "prototype of the coupling with parts integrated exactly"
+PROTOTYPE = "prototype of the coupling with exact integration of the parts"
 
 
 @cache

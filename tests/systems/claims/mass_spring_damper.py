@@ -217,7 +217,7 @@ CLAIMS = (
     *(
         Claim(
             f"largest relative change of stored energy and lost work over 5 s of a run without settings, {case}",
-            "conserved, but for the error of a coupling of order 2",
+            "conserved, except for the error of a coupling of order 2",
             0.0,
             Absolute(5e-6),
             partial(energy_defect, name, step_size=1e-3),
@@ -253,7 +253,7 @@ CLAIMS = (
     ),
     Claim(
         "largest distance from the start, stretch found from a0 = 0 and v0 = 0 (R1)",
-        "closed form: the mass stays, whatever its slope",
+        "closed form: the mass stays at rest, with any slope",
         0.0,
         Absolute(1e-12),
         partial(drift, "equilibrium"),

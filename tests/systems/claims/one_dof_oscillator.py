@@ -151,7 +151,7 @@ CLAIMS = (
     *(
         Claim(
             f"largest stable step with damping, {name}",
-            "spectral radius 1 of the difference equation; nearly the d = k tau of a mean delay tau",
+            "spectral radius 1 of the difference equation; close to d = k tau for a mean delay tau",
             expected,
             Relative(0.01),
             partial(limit, expected, **NAMES[name]),
@@ -162,7 +162,7 @@ CLAIMS = (
     ),
     Claim(
         "largest stable step with damping, Newmark, no outer iteration",
-        "spectral radius 1 of the difference equation; nearly the d = k tau of a mean delay tau",
+        "spectral radius 1 of the difference equation; close to d = k tau for a mean delay tau",
         5.613117e-5,
         Relative(0.01),
         partial(limit, 5.613117e-5, variant=NEWMARK, **HELD),
@@ -171,7 +171,7 @@ CLAIMS = (
     ),
     Claim(
         "drift over 10 s of v² + w0² (1 − w0² h²/12) z², iterated, interpolated, undamped",
-        "invariant of Newmark's method with beta = 1/6; what iteration to 1e-8 may leave",
+        "invariant of Newmark's method with beta = 1/6; allowance for an iteration to 1e-8",
         0.0,
         Absolute(1e-10),
         drift_of_the_invariant,

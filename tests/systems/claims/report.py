@@ -6,8 +6,9 @@ from tests.systems.claims.claim import Claim, Verdict
 
 _INTRODUCTION = """# Verification
 
-Claims about the example systems in `systems`: expected and found values. `make verify` runs all of them, writes this
-page, and fails if a claim does not hold; `make test ALL=1` asserts the same claims (`tests/systems/claims`).
+This page lists claims about the example systems in `systems`, with expected and found values. `source` is the origin
+of the expected value. `make verify` checks all claims, writes this page, and fails if a claim does not hold. `make test
+ALL=1` asserts the same claims (`tests/systems/claims`).
 """
 _HEADER = "| claim | expected | tolerance | found | holds | source |\n|---|---|---|---|---|---|"
 

@@ -201,7 +201,7 @@ CLAIMS = (
     *(
         Claim(
             f"growth of the amplitude, iterated, end value, step {step:g} s",
-            "spectral radius of the difference equation: stable at any step",
+            "spectral radius of the difference equation: stable with any step",
             1.0,
             AtMost(),
             partial(growth, step, 200, **END_VALUE),
