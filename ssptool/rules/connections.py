@@ -9,7 +9,7 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Severity
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.documents.vocabulary import media_type
-from ssptool.errors import UnusableFile
+from ssptool.errors import UnusableFile, abbreviated, counted
 from ssptool.fmu.description import Causality, FmuDescription
 from ssptool.fmu.terminals import FLOWS, flow_factor
 from ssptool.network.conversion import Verdict
@@ -52,7 +52,7 @@ from ssptool.rules.links import (
     links,
     loose,
 )
-from ssptool.rules.subjects import Structure, around, pool, remembered
+from ssptool.rules.subjects import Structure, around, full_name, pool, remembered
 
 CONNECTIONS = Chapter("Connections (SSP 2.0 §5.3.2)", section="SSP 2.0 §5.3.2")
 ANY_BYTES = "application/octet-stream"
@@ -508,15 +508,37 @@ def algebraic_loops(structure: Structure) -> Iterator[Finding]:
     Fix: none is needed; `ssptool graph` shows the dependencies that close the loop.
     """
     needs, wires = _dependencies(structure)
+    alike: dict[tuple[tuple[str, str], ...], list[list[ElementConnector]]] = {}
+    for cycle in _cycles(needs):
+        alike.setdefault(_kind(cycle), []).append(cycle)
+    for first, *others in alike.values():
+        message = "algebraic loop: " + " → ".join(_name(signal) for signal in reversed(first))
+        if others:
+            message += f" (and {counted(len(others), 'loop')} like it: {abbreviated(map(_members, others))})"
+        wired = [wires[wire] for wire in pairwise(first) if wire in wires]
+        yield Finding(min(wired, key=structure.line_of), message)
+
+
+def _cycles(needs: "Needs") -> Iterator[list["ElementConnector"]]:
+    """Cycles of signals without a common one, each with its first signal repeated at the end."""
     for signals in cyclic_components(needs):
         inside = set(signals)
         left = {signal: [other for other in needs[signal] if other in inside] for signal in signals}
         while cycle := _cycle(left):
-            path = " → ".join(_name(signal) for signal in reversed(cycle))
-            wired = [wires[wire] for wire in pairwise(cycle) if wire in wires]
-            yield Finding(min(wired, key=structure.line_of), f"algebraic loop: {path}")
+            yield cycle
             for signal in cycle:
                 left.pop(signal, None)
+
+
+def _kind(cycle: list["ElementConnector"]) -> tuple[tuple[str, str], ...]:
+    """Sources of the elements and names of the connectors of a cycle, equal for loops of the same FMUs."""
+    signals = [(element.get("source") or element.name, connector) for element, connector in cycle[1:]]
+    return min(tuple(signals[place:] + signals[:place]) for place in range(len(signals)))
+
+
+def _members(cycle: list["ElementConnector"]) -> str:
+    """Names of the elements of a cycle."""
+    return " and ".join(dict.fromkeys(full_name(element) for element, _ in reversed(cycle)))
 
 
 Needs: TypeAlias = dict[ElementConnector, dict[ElementConnector, None]]

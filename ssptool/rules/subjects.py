@@ -92,9 +92,9 @@ def around(element: Element, kind: type[E]) -> Iterator[E]:
             yield ancestor
 
 
-def full_name(component: ssd.Component) -> str:
-    """The names of the systems around a component except the outermost, and its own, joined by dots."""
-    return ".".join((*[system.name for system in around(component, ssd.System)][-2::-1], component.name))
+def full_name(element: ssd.SystemElement) -> str:
+    """The names of the systems around an element except the outermost, and its own, joined by dots."""
+    return ".".join((*[system.name for system in around(element, ssd.System)][-2::-1], element.name))
 
 
 def container(element: Element) -> ssc.TopLevel:
