@@ -212,7 +212,8 @@ def simulate(
         and settings must be the same; the accuracy is not estimated. The results have the same bits as those of one
         run; an integrator of model exchange restarts at the saved state.
     progress
-        Called with the finished fraction 0 … 1 of the interval.
+        Called with the finished fraction 0 … 1 of the interval; again from 0 if smaller steps replace a default step
+        (`accuracy`).
     go_on
         Called every few milliseconds, also during calls of FMUs. An exception that it raises ends the run. The FMUs
         run in a child process.

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, TextIO
 import typer
 
 from ssptool.foreign_text import direct, has_colour, terminal_size
-from ssptool.work_in_progress import NOTHING, listening
+from ssptool.work_in_progress import NOTHING, Listener, listening
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, TaskID
 
 _NARROWEST = 40
 _DEEPER = 4
@@ -118,18 +119,18 @@ _TURN = 0.1
 
 
 @contextmanager
-def busy() -> Iterator[None]:
-    """Show long work in a temporary line on standard error.
+def busy() -> Iterator[Listener]:
+    """Show long work in a temporary line on standard error; yields the function that takes its words.
 
     The line appears only on a terminal with styles, and not for short work.
     """
     if not has_colour(sys.stderr):
-        yield
+        yield lambda _: None
         return
     line = _WorkLine()
     with listening(line.tell):
         try:
-            yield
+            yield line.tell
         finally:
             line.close()
 
@@ -175,29 +176,55 @@ class _WorkLine:
 
 @contextmanager
 def progress_bar(description: str) -> Iterator[Callable[[float], None]]:
-    """A bar for a fraction 0 … 1, and before that what is being done: on a terminal only, and gone afterwards."""
+    """A bar for a fraction 0 … 1, with the work that is done before and after it: on a terminal only, and temporary."""
     if not has_cursor(sys.stderr):
         yield lambda _: None
         return
-    with busy(), ExitStack() as stack:
-        bars: list[Callable[[float], None]] = []
-
-        def update(fraction: float) -> None:
-            # Only now, because a bar is a thread, and a process is forked more safely while it has but one.
-            if not bars:
-                bars.append(_start_bar(description, stack))
-            bars[0](fraction)
-
-        yield update
+    with busy() as line, ExitStack() as stack:
+        bar = _Bar(description, line, stack)
+        with listening(bar.tell):
+            yield bar.update
 
 
-def _start_bar(description: str, stack: ExitStack) -> Callable[[float], None]:
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+class _Bar:
+    """A bar that begins with the first fraction. Work that is told before it is shown in a `line`, and work that is
+    told later in the bar, which moves to and fro until the next fraction.
+    """
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    progress = stack.enter_context(Progress(*columns, console=_console(), transient=True))
-    task = progress.add_task(description, total=1.0)
-    return lambda fraction: progress.update(task, completed=fraction)
+    def __init__(self, description: str, line: Listener, stack: ExitStack) -> None:
+        self._base, self._line, self._stack = description, line, stack
+        self._words = description
+        self._drawn: Progress | None = None
+        self._shown: TaskID | None = None
+        self._has_fraction = False
+
+    def update(self, fraction: float) -> None:
+        if not self._has_fraction:
+            self._show(self._words, 1.0)
+        if self._drawn is not None and self._shown is not None:
+            self._drawn.update(self._shown, completed=fraction)
+
+    def tell(self, words: str) -> None:
+        if self._drawn is None:
+            self._line(words)
+            return
+        self._words = words or self._base
+        if words != NOTHING:
+            self._show(words, None)
+
+    def _show(self, words: str, total: float | None) -> None:
+        """Show this work alone; rich changes no bar with an end into one without."""
+        # Only now, because a bar is a thread, and a process is forked more safely while it has but one.
+        self._drawn = self._drawn or self._begun()
+        if self._shown is not None:
+            self._drawn.remove_task(self._shown)
+        self._shown, self._has_fraction = self._drawn.add_task(words, total=total), total is not None
+
+    def _begun(self) -> "Progress":
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        return self._stack.enter_context(Progress(*columns, console=_console(), transient=True))
 
 
 def _console() -> "Console":

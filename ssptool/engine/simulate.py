@@ -178,6 +178,7 @@ def run(
         if finer.instead is None:
             return result
         better, accuracy = finer.instead
+        tell("running with smaller steps")
         return once(replace(job, plan=select(better, recording.signals)), finer.limits(), partial(_kept, accuracy))
 
     return with_alternative(plan, carry_out, lambda result: None if result.statistics.steps else result.failure)

@@ -172,6 +172,20 @@ def test_the_thread_ends_when_nothing_is_left_to_tell(monkeypatch, around):
         assert seen().endswith("\x1b[2K")
 
 
+def test_the_bar_tells_the_work_after_a_run_and_takes_its_fractions_again(monkeypatch):
+    """As for a default step that is refined: one line, whatever is being done."""
+    with standard_error(monkeypatch) as seen:
+        with progress_bar("running") as update:
+            for words, fraction in [("", 0.25), ("checking", None), (NOTHING, None), ("finer", 0.75)]:
+                tell(words)
+                if fraction is not None:
+                    update(fraction)
+                    until(lambda shown=f"{100 * fraction:.0f}%": shown in seen())
+                elif words:
+                    until(lambda shown=words: shown in seen())
+        assert "running" not in seen()
+
+
 def test_the_line_is_wiped_before_an_error_is_told(monkeypatch):
     with standard_error(monkeypatch) as seen:
         with pytest.raises(KeyboardInterrupt), busy():
