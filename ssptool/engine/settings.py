@@ -620,14 +620,26 @@ def _read(name: str, setting: Setting, value: object) -> Any:
     return _READERS[setting.kind](name, value)
 
 
+class StepDefault(StrEnum):
+    """Kind of a macro step that neither the user nor the system nor an FMU states."""
+
+    DERIVED = "derived"
+    """Determined by a default experiment, or by the first steps of the run."""
+    GUESSED = "guessed"
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A setting of a run: its value, the reason, and the location (file:line) that states it."""
+    """A setting of a run: its value, the reason, and the location (file:line) that states it.
+
+    `default` is the kind of a step size that nobody states; None: it is stated, or it is another setting.
+    """
 
     setting: str
     value: str
     reason: str
     place: str = ""
+    default: StepDefault | None = None
 
 
 ASKED = "asked for"

@@ -6,7 +6,7 @@ from typing import Any
 
 from ssptool.arguments import AccuracyName, WantedAccuracy, accuracy_by_default
 from ssptool.documents.vocabulary import rounded_text
-from ssptool.engine.run.accuracy import Accuracy, is_within
+from ssptool.engine.run.accuracy import Accuracy, AccuracyLimit, is_within
 from ssptool.errors import counted
 from ssptool.foreign_text import json_text
 from ssptool.studies.definition import Study
@@ -25,8 +25,10 @@ MOST_CHECKED = 20
 MOST_NAMED = 5
 """Largest number of runs, or results, in a line."""
 
-ACCURACY, REMARK = "accuracy", "accuracy_remark"
-"""Columns of the table of runs: the estimated error (null if there is none), and the text of the check."""
+ACCURACY, REMARK, LIMIT = "accuracy", "accuracy_remark", "accuracy_limit"
+"""Columns of the table of runs: the estimated error (null if there is none), the text of the check, and the kind of its
+limit (null in tables of an earlier version).
+"""
 
 
 def wanted_accuracy(study: Study) -> WantedAccuracy:
@@ -92,11 +94,16 @@ class StudyAccuracy:
     @property
     def missed(self) -> tuple[Mapping[str, Any], ...]:
         """Checked rows whose accuracy is unknown or misses the requested one."""
-        return tuple(row for row in self.checked if not is_within(self.wanted, row[ACCURACY], row[REMARK]))
+        return tuple(row for row in self.checked if not self._is_within(row))
 
     @property
     def met(self) -> bool:
         return not self.missed
+
+    def _is_within(self, row: Mapping[str, Any]) -> bool:
+        limit = row.get(LIMIT)
+        known = limit is not None and is_within(self.wanted, row[ACCURACY], AccuracyLimit(limit))
+        return known or self.wanted is None
 
     def mark(self, row: Mapping[str, Any]) -> str:
         """Error of a run for a table, with an exclamation mark if it exceeds the requested one."""

@@ -28,7 +28,7 @@ import numpy as np
 
 from ssptool.documents.foreign_files import read_text
 from ssptool.documents.saving import replaced_atomically, stay_inside
-from ssptool.engine.run.accuracy import is_within
+from ssptool.engine.run.accuracy import AccuracyLimit, is_within
 from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Column, Floats, Trace
 from ssptool.errors import UnknownName, similar_names, studies_need
@@ -94,6 +94,8 @@ class Verification:
         Estimated change of each estimate with half the step, from one Gauss-Newton step; empty without residuals.
     wanted
         Requested error; None: none was requested.
+    limit
+        Kind of the limit of the estimate, as in `Accuracy`.
     """
 
     error: float | None
@@ -102,11 +104,12 @@ class Verification:
     after: float = float("nan")
     moves: tuple[float, ...] = ()
     wanted: float | None = None
+    limit: AccuracyLimit = AccuracyLimit.NONE
 
     @property
     def met(self) -> bool:
         """True unless the study states an error that is missed or not known."""
-        return is_within(self.wanted, self.error, self.remark)
+        return is_within(self.wanted, self.error, self.limit)
 
     def lines(self, estimates: Sequence[Estimate]) -> Iterator[str]:
         """Text of the check."""
@@ -254,7 +257,8 @@ def read_fit(folder: Path) -> Fit | None:
 def _verification(content: Mapping[str, Any] | None) -> Verification | None:
     if content is None:
         return None
-    return Verification(**{**content, **_numbers(content, "before", "after"), "moves": tuple(content["moves"])})
+    values = {**content, "moves": tuple(content["moves"]), "limit": AccuracyLimit(content.get("limit", ""))}
+    return Verification(**{**values, **_numbers(content, "before", "after")})
 
 
 def _numbers(content: Mapping[str, Any], *names: str) -> dict[str, float]:
@@ -465,7 +469,7 @@ class Trials:
         stated = wanted if isinstance(wanted, float) else None
         if outcome.status is RunStatus.FAILED:
             return Verification(None, outcome.message, wanted=stated)
-        found = Verification(outcome.accuracy, outcome.accuracy_remark, wanted=stated)
+        found = Verification(outcome.accuracy, outcome.accuracy_remark, wanted=stated, limit=outcome.accuracy_limit)
         with suppress(CalibrationFailed):
             found = replace(found, **compared(outcome))
         return found

@@ -23,7 +23,7 @@ from ssptool.network.conversion import InvalidValue
 from ssptool.rules.runner import check as check_rules
 from ssptool.rules.selection import acceptable, accepted_codes, judge, unused_acceptance
 from ssptool.rules.used_files import beyond_reach, system_beyond_reach
-from ssptool.studies.accuracy import ACCURACY, REMARK
+from ssptool.studies.accuracy import ACCURACY, LIMIT, REMARK
 from ssptool.studies.definition import Factor, FactorRole, Points, Study, cycle, make_points
 from ssptool.studies.designs import Computed, FactorValue, Levels, Range, TableDesign
 from ssptool.studies.entries import Findings, beyond
@@ -33,7 +33,7 @@ from ssptool.studies.prepared import Configuration, PreparedSystem, Setter, conf
 
 _TABLES = (("file",), ("files",), ("rows",))
 
-RESERVED = ("run", "number", "status", "message", "seconds", "attempts", ACCURACY, REMARK)
+RESERVED = ("run", "number", "status", "message", "seconds", "attempts", ACCURACY, REMARK, LIMIT)
 """Columns of every study."""
 
 

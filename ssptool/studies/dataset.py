@@ -177,7 +177,7 @@ class Dataset:
         if not tables:
             raise UnusableFile(self.folder, "no run has finished yet")
         with intact(self.folder, self.runs):
-            # Parts from an earlier version have no accuracy column.
+            # Parts from an earlier version have not all columns on the accuracy.
             return arrow.concat_tables(tables, promote_options="default").sort_by("number")
 
     def finished(self) -> set[str]:
@@ -522,6 +522,7 @@ def row_of(outcome: RunOutcome) -> dict[str, Any]:
         "attempts": outcome.attempts,
         "accuracy": outcome.accuracy,
         "accuracy_remark": outcome.accuracy_remark,
+        "accuracy_limit": outcome.accuracy_limit.value,
     }
 
 
@@ -538,7 +539,8 @@ def _schema(points: Points, results: Sequence[str], units: Mapping[str, str | No
 
 
 def _accuracy_fields(arrow: Any) -> list[Any]:
-    return [arrow.field("accuracy", arrow.float64()), arrow.field("accuracy_remark", arrow.string())]
+    texts = [arrow.field(name, arrow.string()) for name in ("accuracy_remark", "accuracy_limit")]
+    return [arrow.field("accuracy", arrow.float64()), *texts]
 
 
 def _type(arrow: Any, column: Sequence[FactorValue]) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from ssptool.arguments import WantedAccuracy
+from ssptool.engine.run.accuracy import AccuracyLimit
 from ssptool.engine.settings import Settings
 from ssptool.errors import is_own
 from ssptool.foreign_text import strict_json
@@ -82,9 +83,9 @@ class RunOutcome:
         The recorded signals, as the bytes of a Parquet file.
     samples : (n, signals)
         Samples that the task requests; nan at times that the run does not contain.
-    accuracy, accuracy_remark
-        For a checked run: its estimated error, relative to the range of each recorded signal (None if unknown), and the
-        text of the check.
+    accuracy, accuracy_remark, accuracy_limit
+        For a checked run: its estimated error, relative to the range of each recorded signal (None if unknown), the
+        text of the check, and the kind of its limit.
     sides
         Outcomes of the points above and below, one pair after the other.
     """
@@ -101,6 +102,7 @@ class RunOutcome:
     samples: Floats | None = None
     accuracy: float | None = None
     accuracy_remark: str = ""
+    accuracy_limit: AccuracyLimit = AccuracyLimit.NONE
     sides: tuple[SideOutcome, ...] = ()
 
 

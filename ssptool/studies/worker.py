@@ -247,6 +247,7 @@ class StudyWorker:
             samples=samples,
             accuracy=accuracy.error,
             accuracy_remark=check_words(accuracy),
+            accuracy_limit=accuracy.limit,
         )
 
     def _plan(self, prepared: PreparedSystem, task: Task) -> Plan:

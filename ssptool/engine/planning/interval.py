@@ -18,7 +18,7 @@ from ssptool.engine.planning.fixed_steps import (
     of_one_size,
     whole_number,
 )
-from ssptool.engine.settings import ASKED, BY_NEED, Choice, Settings
+from ssptool.engine.settings import ASKED, BY_NEED, Choice, Settings, StepDefault
 from ssptool.engine.time_grid import exactly, grid_time
 from ssptool.errors import WrongValue
 from ssptool.fmu.description import InterfaceType
@@ -71,9 +71,6 @@ DEFAULT_STEPS = 1000
 GUESS = 1e-3
 """Default macro step [s], if nothing determines its size."""
 
-GUESSED = "a guess: neither the system nor its FMUs state a step size or a stop time"
-RESOLVED = "neither the system nor its FMUs state one; at the start, "
-THOUSANDTH = "a thousandth of the "
 ALONE = 1.0
 """Default duration of the run of a single FMU [s]."""
 
@@ -85,6 +82,7 @@ step.
 NEEDED = "as many as needed"
 
 OF_ONE_FMU = f"the FMU states none, so that its run takes {ALONE:g} s"
+OF_GUESS = "a guess: neither the system nor its FMUs state a step size or a stop time"
 OF_ROWS = "a thousandth of the interval; it is the distance of rows only, the integrator chooses its own steps"
 
 
@@ -145,7 +143,7 @@ def choose_interval(
     if settings.step_size is not None:
         check_step("the step size", settings.step_size, start, stop)
     fixed = fixed_steps(network, of, settings.step_size)
-    interval, step_reason, step_place = (
+    interval, chosen = (
         _in_fixed_steps(network, settings, fixed, start, stop)
         if fixed
         else _interval(network, settings, of, start, stop)
@@ -153,26 +151,26 @@ def choose_interval(
     if interval.steps > MOST_STEPS:
         raise WrongValue(
             f"from t = {start:g} s to t = {stop:g} s there are {interval.steps:.3g} macro steps of {interval.step:g} s "
-            f"(step size: {step_reason}; stop time: {stop_reason}), allowed are {MOST_STEPS:.0e}; "
+            f"(step size: {chosen.reason}; stop time: {stop_reason}), allowed are {MOST_STEPS:.0e}; "
             "choose an earlier --stop-time or a larger --step-size"
         )
     choices = (
         Choice("start_time", f"{start:g} s", start_reason, start_place),
         Choice("stop_time", f"{stop:g} s", stop_reason, stop_place),
-        Choice("step_size", f"{interval.step:g} s", step_reason, step_place),
+        chosen,
     )
     substeps, more = _substeps(network, settings, of, fixed, interval.step)
-    return interval, substeps, (*choices, *more), tuple(_notes(interval, step_reason, stop_reason, stop_place))
+    return interval, substeps, (*choices, *more), tuple(_notes(interval, chosen, stop_reason, stop_place))
 
 
-def _notes(interval: Interval, step_reason: str, stop_reason: str, stop_place: str) -> Iterator[str]:
+def _notes(interval: Interval, chosen: Choice, stop_reason: str, stop_place: str) -> Iterator[str]:
     step = interval.step
     if stop_reason == OF_ONE_FMU:
         yield f"the run ends at {interval.stop:g} s, as the FMU states no stop time; choose one with --stop-time"
     if not interval.steps and stop_reason != ASKED:
         stated = ", ".join(filter(None, (stop_reason, stop_place)))
         yield f"nothing is simulated: the run ends at {interval.stop:g} s, where it begins ({stated}); use --stop-time"
-    if step_reason.startswith(GUESSED):
+    if chosen.default is StepDefault.GUESSED:
         yield f"the step size of {step:g} s is a guess; compare the results with those of --step-size {step / 2:g}"
 
 
@@ -220,38 +218,41 @@ def experiment_place(component: FlatComponent) -> str:
 
 def _interval(
     network: Network, settings: Settings, of: Mapping[str, InterfaceType], start: float, stop: float
-) -> tuple[Interval, str, str]:
-    """The interval, the reason for its step size, and the location that states it."""
+) -> tuple[Interval, Choice]:
+    """The interval, and its step size with the reason."""
     rigid = of_one_size(network, of)
     if settings.step_size is not None:
-        return *_of_size(settings.step_size, start, stop, ASKED, rigid), ""
+        return _of_size(_Recommended(settings.step_size, ASKED), start, stop, rigid)
     wish = _recommended(network) or _of_experiments(network)
     if wish is None and InterfaceType.CO_SIMULATION not in of.values():
-        return Interval(start, (stop - start) / DEFAULT_STEPS or 1.0, DEFAULT_STEPS * (stop > start)), OF_ROWS, ""
-    wish = wish or _Recommended(GUESS, GUESSED, "")
+        rows = Interval(start, (stop - start) / DEFAULT_STEPS or 1.0, DEFAULT_STEPS * (stop > start))
+        return rows, Choice("step_size", f"{rows.step:g} s", OF_ROWS)
+    wish = wish or _Recommended(GUESS, OF_GUESS, default=StepDefault.GUESSED)
     check_step("the step size", wish.value, start, stop)
     steps = math.ceil((stop - start) / wish.value * (1 - 1e-9))
     if rigid and steps and not math.isclose((stop - start) / steps, wish.value, rel_tol=1e-9):
-        reason = f"{wish.by}, made to fit the interval, since the FMU of {rigid[0]} accepts no shorter last step"
-        return Interval(start, (stop - start) / steps, steps), reason, wish.place
-    return *_of_size(wish.value, start, stop, wish.by, ()), wish.place
+        fitting = Interval(start, (stop - start) / steps, steps)
+        reason = f", made to fit the interval, since the FMU of {rigid[0]} accepts no shorter last step"
+        return fitting, wish.choice(fitting, reason)
+    return _of_size(wish, start, stop, ())
 
 
 def _in_fixed_steps(
     network: Network, settings: Settings, fixed: Sequence[FixedStep], start: float, stop: float
-) -> tuple[Interval, str, str]:
+) -> tuple[Interval, Choice]:
     """The interval if FMUs have fixed steps: the macro step is a multiple of each."""
-    asked = None if settings.step_size is None else _Recommended(settings.step_size, ASKED, "")
+    asked = None if settings.step_size is None else _Recommended(settings.step_size, ASKED)
     wish = asked or _recommended(network, fixed)
     assert wish is not None  # there are fixed steps
     common = common_step(fixed, settings.stated_substeps)
     count, steps = fitted(exactly(start), exactly(stop), common, exactly(wish.value), asked is not None, fixed)
     step = float(count * common)
     if steps and whole_number((exactly(stop) - exactly(start)) / (count * common)) != steps:
-        return *_of_size(step, start, stop, wish.by, ()), wish.place
+        return _of_size(wish._replace(value=step), start, stop, ())
     if grid_time(start, step, steps) != stop:
         step = (stop - start) / steps if steps else step
-    return Interval(start, step, steps), f"{wish.by}{_fitted(wish.value, step, common, fixed)}", wish.place
+    interval = Interval(start, step, steps)
+    return interval, wish.choice(interval, _fitted(wish.value, step, common, fixed))
 
 
 def _fitted(wish: float, step: float, common: Fraction, fixed: Sequence[FixedStep]) -> str:
@@ -281,9 +282,16 @@ def _substeps(
 
 
 class _Recommended(NamedTuple):
+    """Step size [s], the reason for it, the location that states it, and its kind if nobody states it."""
+
     value: float
     by: str
-    place: str
+    place: str = ""
+    default: StepDefault | None = None
+
+    def choice(self, interval: Interval, more: str = "") -> Choice:
+        """The step size of an interval, with this reason and `more`."""
+        return Choice("step_size", f"{interval.step:g} s", f"{self.by}{more}", self.place, self.default)
 
 
 def _recommended(network: Network, fixed: Sequence[FixedStep] = ()) -> _Recommended | None:
@@ -315,7 +323,7 @@ def _of_experiments(network: Network) -> _Recommended | None:
     stop = network.experiment.stop
     if stop is not None and stop > start:
         by, place = _of_system(network)
-        return _Recommended((stop - start) / DEFAULT_STEPS, f"{THOUSANDTH}{by}", place)
+        return _Recommended((stop - start) / DEFAULT_STEPS, f"a thousandth of the {by}", place, StepDefault.DERIVED)
     stated = ((one, one.description.experiment) for one in network.components.values())
     lengths = [(own.stop - (own.start or 0.0), one) for one, own in stated if own.stop is not None]
     found = [(length, one) for length, one in lengths if length > 0]
@@ -323,17 +331,18 @@ def _of_experiments(network: Network) -> _Recommended | None:
         return None
     length, component = min(found, key=lambda each: each[0])
     by, place = _of_fmu(component, "the shortest" if len({length for length, _ in found}) > 1 else "")
-    return _Recommended(length / DEFAULT_STEPS, f"{THOUSANDTH}{by}", place)
+    return _Recommended(length / DEFAULT_STEPS, f"a thousandth of the {by}", place, StepDefault.DERIVED)
 
 
-def _of_size(step: float, start: float, stop: float, why: str, rigid: Sequence[str]) -> tuple[Interval, str]:
-    """Steps of a given size [s], the last one shorter if necessary; and the reason, which starts with `why`."""
-    length = stop - start
+def _of_size(wish: _Recommended, start: float, stop: float, rigid: Sequence[str]) -> tuple[Interval, Choice]:
+    """Steps of a given size, the last one shorter if necessary; and the size with its reason."""
+    step, length = wish.value, stop - start
     exact = length / step
     steps = round(exact)
     # The quotient itself is only exact to half a unit in the last place.
     if abs(exact - steps) <= max(1e-9, 4 * math.ulp(exact)):
-        return Interval(start, length / steps if steps else step, steps), why
+        interval = Interval(start, length / steps if steps else step, steps)
+        return interval, wish.choice(interval)
     whole = math.floor(exact)
     if rigid:
         nearest = [f"{length / count!r} s" for count in (whole, whole + 1) if count]
@@ -345,6 +354,7 @@ def _of_size(step: float, start: float, stop: float, why: str, rigid: Sequence[s
             f"{times}, the nearest step {sizes}"
         )
     if not whole:  # an integer number of half steps
-        return Interval(start, length, 1), f"{why}; the only step is {length:.6g} s"
-    last = stop - grid_time(start, step, whole)
-    return Interval(start, step, whole + 1, stop), f"{why}; the last step is {last:.6g} s"
+        interval = Interval(start, length, 1)
+        return interval, wish.choice(interval, f"; the only step is {length:.6g} s")
+    interval = Interval(start, step, whole + 1, stop)
+    return interval, wish.choice(interval, f"; the last step is {stop - grid_time(start, step, whole):.6g} s")

@@ -48,14 +48,28 @@ blown up.
 """
 
 INSIDE = "more than smaller steps show: it is inside the FMUs; `--implementation me` has none of it"
-LATE = "a jump of"
-PERHAPS_LATE = "may be noticed late"
 TOO_LARGE = "the steps are too large for a reliable estimate"
 NOT_FALLING = "it does not fall with smaller steps"
 UNSEEN = "the results do not depend on the step, so there is no coupling error; errors inside the FMUs are not seen"
 
 
 _OPTION = re.compile(r"`--([a-z-]+) ([^` ]+)`")
+
+
+class AccuracyLimit(StrEnum):
+    """Limit of an error estimate that decides what follows from it; the remark explains it."""
+
+    NONE = ""
+    UNSEEN = "unseen"
+    """The results do not depend on the step."""
+    LATE = "late"
+    """All runs notice a jump late; the estimate contains it."""
+    PERHAPS_LATE = "perhaps late"
+    """All runs may notice a jump late; the delay may cost more than the estimate."""
+    TOO_LARGE = "too large"
+    """The steps are too large for a reliable estimate."""
+    INSIDE = "inside"
+    """The error is inside the FMUs, so that smaller steps do not reduce it."""
 
 
 class AccuracyMethod(StrEnum):
@@ -88,6 +102,8 @@ class Accuracy:
         Macro steps [s], or tolerances, of the runs that were compared; the first is that of the run.
     remark
         Reason for a missing check, or a limit of the estimate.
+    limit
+        Kind of this limit, if the use of the estimate depends on it.
     wanted
         Requested error; None: no error was requested.
     errors
@@ -111,6 +127,7 @@ class Accuracy:
     errors: Mapping[str, float] = field(default_factory=dict, hash=False)
     blown_up: bool = False
     default: str = ""
+    limit: AccuracyLimit = AccuracyLimit.NONE
 
     @property
     def asked(self) -> bool:
@@ -120,7 +137,7 @@ class Accuracy:
     @property
     def met(self) -> bool:
         """True if the error is at most the requested one, or if no error was requested."""
-        return is_within(self.wanted, self.error, self.remark)
+        return is_within(self.wanted, self.error, self.limit)
 
     def __str__(self) -> str:
         if self.method is AccuracyMethod.NOT_CHECKED:
@@ -224,14 +241,13 @@ def stated_errors(manifest: Mapping[str, Any]) -> StatedErrors | None:
     return StatedErrors(float(error), accuracy.get("errors")) if isinstance(error, int | float) else None
 
 
-def is_within(wanted: float | None, error: float | None, told: str) -> bool:
-    """True if an estimated error, with the text `told`, is at most the requested one, or if none is requested. A run
-    that does not depend on its steps has no error. If a jump may be noticed late, the delay may cost more than the
-    estimate.
+def is_within(wanted: float | None, error: float | None, limit: AccuracyLimit) -> bool:
+    """True if an estimated error with this limit is at most the requested one, or if none is requested. A run that does
+    not depend on its steps has no error. If a jump may be noticed late, the delay may cost more than the estimate.
     """
-    if wanted is None:
+    if wanted is None or limit is AccuracyLimit.UNSEEN:
         return True
-    return PERHAPS_LATE not in told and (UNSEEN in told or (error is not None and error <= wanted))
+    return limit is not AccuracyLimit.PERHAPS_LATE and error is not None and error <= wanted
 
 
 UNCHECKED = Accuracy()
@@ -287,7 +303,7 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
         if found.error is not None and worst.error is not None and found.error > worst.error:
             worst = replace(found, signal=column.signal, method=method, steps=tuple(steps))
     if method is AccuracyMethod.HALVED and worst.error is not None and worst.error <= ROUNDING:
-        return Accuracy(method=method, steps=tuple(steps), remark=UNSEEN)
+        return Accuracy(method=method, steps=tuple(steps), remark=UNSEEN, limit=AccuracyLimit.UNSEEN)
     return replace(worst, errors=errors)
 
 
@@ -373,13 +389,12 @@ def _of_real(t: Floats, values: Sequence[Floats], ratio: float) -> Accuracy:
     order = None if fall is None else log(fall) / log(ratio)
     if first.size < worst.size:  # for example, two runs see a jump at the same time, and a finer run earlier
         return Accuracy(worst.size / (1 - 1 / LEAST_FALL), "", worst.time, order, remark=worst.remark or NOT_FALLING)
-    if first.size > LARGE:
-        remark, falling = TOO_LARGE, min(fall or ASSUMED_FALL, ASSUMED_FALL)
-    else:
-        remark, falling = "", ASSUMED_FALL if fall is None else fall
+    remark, limit, falling = "", AccuracyLimit.NONE, ASSUMED_FALL if fall is None else fall
     if fall is not None and fall < LEAST_FALL:
         remark, falling = NOT_FALLING, LEAST_FALL
-    return Accuracy(first.size / (1 - 1 / falling), "", first.time, order, remark=remark)
+    elif first.size > LARGE:
+        remark, limit, falling = TOO_LARGE, AccuracyLimit.TOO_LARGE, min(falling, ASSUMED_FALL)
+    return Accuracy(first.size / (1 - 1 / falling), "", first.time, order, remark=remark, limit=limit)
 
 
 def extent(values: Floats) -> float:

@@ -7,17 +7,13 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from ssptool.engine.failure import Unsupported
-from ssptool.engine.planning.interval import GUESSED, RESOLVED, THOUSANDTH
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.accuracy import (
     ASSUMED_FALL,
-    INSIDE,
-    LATE,
     LEAST_FALL,
-    TOO_LARGE,
     UNCHECKED,
-    UNSEEN,
     Accuracy,
+    AccuracyLimit,
     growth,
     is_within,
     size_of,
@@ -33,6 +29,7 @@ from ssptool.engine.run.refinement import (
     rounded_seconds,
 )
 from ssptool.engine.run.unresolved_growth import GROWN
+from ssptool.engine.settings import StepDefault
 from ssptool.engine.stimuli.time_signals import is_function
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
@@ -159,7 +156,7 @@ class AccuracyCheck:
         """
         coarse, levels = examined
         too_large = coarse.blown_up or (coarse.error or 0.0) > DEFAULT_ERROR
-        if levels is None or not too_large or coarse.remark == INSIDE or not step_is_default(plan):
+        if levels is None or not too_large or coarse.limit is AccuracyLimit.INSIDE or not step_is_default(plan):
             return None
         end = perf_counter() + max(AUTO_SECONDS, DEFAULT_RUNS * levels.seconds[0])
 
@@ -242,14 +239,14 @@ def _is_better(one: Accuracy, other: Accuracy) -> bool:
     return (inf if one.error is None else one.error) < (inf if other.error is None else other.error)
 
 
-def with_reason(plan: Plan, setting: str, value: float, reason: str) -> Plan:
+def with_reason(plan: Plan, setting: str, value: float, reason: str, default: StepDefault | None = None) -> Plan:
     """The plan with the reason for a number that other runs determined, written so that it can be typed again."""
 
     def told(words: str) -> str:
         return words.replace(f"{value:g}", f"{value:.12g}")
 
     choices = (
-        replace(one, value=told(one.value), reason=reason, place="") if one.setting == setting else one
+        replace(one, value=told(one.value), reason=reason, place="", default=default) if one.setting == setting else one
         for one in plan.choices
     )
     return replace(plan, choices=tuple(choices))
@@ -287,11 +284,13 @@ class _Search:
         """True if the alternative search should be tried before the next level."""
         if not self.gives_way or not self.found or self._good:
             return False
-        return level > MOST_HALVINGS or any(one.remark not in ("", TOO_LARGE) for one in self.found.values())
+        return level > MOST_HALVINGS or any(
+            one.remark and one.limit is not AccuracyLimit.TOO_LARGE for one in self.found.values()
+        )
 
     @property
     def _good(self) -> list[int]:
-        return [level for level, one in self.found.items() if is_within(self.wanted, one.error, one.remark)]
+        return [level for level, one in self.found.items() if is_within(self.wanted, one.error, one.limit)]
 
     def _error(self, level: int) -> float:
         error = self.found[level].error
@@ -356,7 +355,7 @@ class _Search:
         """The coarsest level at which the requested error is expected; None if there is none."""
         best = min(self._good)
         error = self._error(best)
-        if self.found[best].remark == UNSEEN:
+        if self.found[best].limit is AccuracyLimit.UNSEEN:
             return None
         spare = log(MARGIN * self.wanted / max(error, STRICTEST)) / log(self._fall or ASSUMED_FALL)
         below = max((level for level in self.found if level < best), default=-inf)
@@ -374,7 +373,7 @@ class _Search:
 
 def _falls(one: Accuracy) -> bool:
     """True if the error decreases with smaller steps."""
-    return not one.remark or one.remark.startswith(LATE)
+    return not one.remark or one.limit in (AccuracyLimit.LATE, AccuracyLimit.PERHAPS_LATE)
 
 
 def has_grown(plan: Plan, trace: Trace) -> bool:
@@ -396,15 +395,14 @@ def unrepeatable(plan: Plan, asked: bool = False) -> str:
 
 def step_is_default(plan: Plan) -> bool:
     """True if neither the user nor the system nor an FMU states the macro step, and it is not adaptive."""
-    return _has_fixed_step(plan, GUESSED, RESOLVED, THOUSANDTH) and not plan.is_one_ode
+    return _has_default_step(plan, *StepDefault) and not plan.is_one_ode
 
 
 def step_is_guessed(plan: Plan, asked: bool = False) -> bool:
     """True if no macro step is stated, and the run can start several times to find one."""
-    return _has_fixed_step(plan, GUESSED) and not unrepeatable(plan, asked)
+    return _has_default_step(plan, StepDefault.GUESSED) and not unrepeatable(plan, asked)
 
 
-def _has_fixed_step(plan: Plan, *reasons: str) -> bool:
-    """True if the steps have a fixed size for one of these reasons (beginnings of texts)."""
-    found = any(one.setting == "step_size" and one.reason.startswith(reasons) for one in plan.choices)
-    return found and plan.settings.adaptive is None
+def _has_default_step(plan: Plan, *kinds: StepDefault) -> bool:
+    """True if the steps have a fixed size that is a default of one of these kinds."""
+    return plan.settings.adaptive is None and any(one.default in kinds for one in plan.choices)

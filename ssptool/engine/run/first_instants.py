@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf
 
-from ssptool.engine.planning.interval import GUESS, RESOLVED
+from ssptool.engine.planning.interval import GUESS
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.accuracy import LARGE, AccuracyMethod, estimated
 from ssptool.engine.run.accuracy_check import with_reason
 from ssptool.engine.run.refinement import CarryOut
+from ssptool.engine.settings import StepDefault
 from ssptool.errors import WrongValue
 from ssptool.fmu.instance import FmiError
 
@@ -58,5 +59,6 @@ def _differs(plan: Plan, replan: Callable[..., Plan], carry_out: CarryOut, step:
 
 def _planned(plan: Plan, replan: Callable[..., Plan], step: float) -> Plan:
     """The plan with this step [s] and its reason."""
-    reason = f"{RESOLVED}steps of {10 * step:g} s differ from halves"
-    return with_reason(replan(settings=replace(plan.settings, step_size=step)), "step_size", step, reason)
+    reason = f"neither the system nor its FMUs state one; at the start, steps of {10 * step:g} s differ from halves"
+    planned = replan(settings=replace(plan.settings, step_size=step))
+    return with_reason(planned, "step_size", step, reason, StepDefault.DERIVED)

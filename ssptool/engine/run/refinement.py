@@ -15,11 +15,9 @@ from ssptool.engine.planning.fixed_steps import bound_to_steps
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.accuracy import (
     INSIDE,
-    LATE,
-    PERHAPS_LATE,
     ROUNDING,
-    UNSEEN,
     Accuracy,
+    AccuracyLimit,
     AccuracyMethod,
     estimated,
     first_late,
@@ -172,7 +170,7 @@ class RefinedRuns:
         if (apart := self._apart(traces, level + len(traces) - 1)) is not None:
             return replace(apart, method=self.method, steps=tuple(steps))
         compared = self._estimated(traces, self.method, steps)
-        if self.setting != "step_size" or (compared.error is None and compared.remark != UNSEEN):
+        if self.setting != "step_size" or (compared.error is None and compared.limit is not AccuracyLimit.UNSEEN):
             return compared
         return self._with_late_jumps(level, traces, compared, left)
 
@@ -195,14 +193,16 @@ class RefinedRuns:
         points = points_before(jumps, found.steps[-1])
         closer = self._cannot_stop() or self._trace(level, reserve, points)
         if isinstance(closer, str):
-            unknown = f"{LATE} {jumps[0].signal} at {jumps[0].time:.6g} s {PERHAPS_LATE}: {closer}"
-            return replace(found, remark=unknown) if found.remark in ("", UNSEEN) else found
+            unknown = f"a jump of {jumps[0].signal} at {jumps[0].time:.6g} s may be noticed late: {closer}"
+            perhaps = replace(found, remark=unknown, limit=AccuracyLimit.PERHAPS_LATE)
+            return perhaps if not found.remark or found.limit is AccuracyLimit.UNSEEN else found
         late = self._estimated([traces[0], closer], self.method, found.steps)
         if late.error is None or late.error <= (found.error or 0.0):
             return with_larger(found, late)
         late = with_larger(late, found)
         jump = first_late(jumps, closer, found.steps[-1])
-        return replace(late, steps=found.steps, remark=f"{LATE} {jump.signal} at {jump.time:.6g} s is noticed late")
+        told = f"a jump of {jump.signal} at {jump.time:.6g} s is noticed late"
+        return replace(late, steps=found.steps, remark=told, limit=AccuracyLimit.LATE)
 
     def _estimated(self, traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[float]) -> Accuracy:
         first, *others = traces
@@ -261,7 +261,8 @@ class RefinedRuns:
         if other.error is None or (found.error is not None and other.error <= AS_LARGE * found.error):
             return with_larger(found, other, AS_LARGE)
         larger = with_larger(other, found, 1 / AS_LARGE)
-        return larger if other.remark or other.error <= ROUNDING else replace(larger, remark=INSIDE)
+        seen = other.remark or other.error <= ROUNDING
+        return larger if seen else replace(larger, remark=INSIDE, limit=AccuracyLimit.INSIDE)
 
     def _exchanged(self, level: int) -> Trace | None:
         """Trace of all components as one ODE, with the rows of a level; None if no such run is possible."""
