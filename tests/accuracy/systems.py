@@ -133,6 +133,18 @@ def lone_coarse(**can: object) -> System:
     return System({"One": part}, [], 3.0, exact, COARSE, blind=True)
 
 
+def clocked(**can: object) -> System:
+    """The same, by Euler steps on a grid of its own, which it never shortens: outputs are those of its last point."""
+    euler = "double old = place; place += 0.01 * speed; speed -= 0.25 * old; clock += 0.01;"
+    part = Part(
+        kept={"place": 1.0, "speed": 0.0, "clock": 0.0},
+        outputs={"x": "1.0 * place"},
+        each_step=f"while (clock + 0.01 <= time + 1e-9) {{ {euler} }}",
+        **can,
+    )
+    return System({"One": part}, [], 3.0, lone_coarse().exact, blind=True)
+
+
 def driven(frequency: float) -> System:
     """A source drives a damped oscillator of 5 rad/s."""
     source = Part(outputs={"force": f"7 * sin({frequency!r} * time)"})

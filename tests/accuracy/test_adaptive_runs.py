@@ -11,7 +11,7 @@ import pytest
 import ssptool
 from tests.accuracy.adaptive_table import EXACT, MASTERSIM, able
 from tests.accuracy.measured import true_error, written
-from tests.accuracy.systems import SYSTEMS, bounces, bouncing, oscillator, thermostat
+from tests.accuracy.systems import SYSTEMS, bounces, bouncing, clocked, oscillator, thermostat
 from tests.engine.masters.test_damped_steps import GAP, WITH_GAP, mass, write
 
 pytestmark = pytest.mark.one_in(3)
@@ -180,6 +180,18 @@ def test_the_accuracy_that_is_asked_for_is_reached_by_adaptive_steps(tmp_path):
     result = ssptool.simulate(written(system, tmp_path), output=None, **options)
     assert result.accuracy.met
     assert true_error(system, result)[0] <= 3e-4
+
+
+@pytest.mark.parametrize("saves", [True, False])
+def test_errors_inside_an_fmu_on_a_grid_of_its_own_are_not_stated_as_none(saves, tmp_path):
+    """All runs have the same values, 19 % off."""
+    system = clocked(saves=saves)
+    path = written(system, tmp_path)
+    result = ssptool.simulate(path, output=None, adaptive=1e-3, accuracy="check")
+    assert true_error(system, result)[0] > 0.1
+    assert result.accuracy.error is None and result.accuracy.method == "adaptive" and result.accuracy.met
+    unchecked = ssptool.simulate(path, output=None, adaptive=1e-3, accuracy="off")
+    assert bool(inexact(unchecked)) != saves  # errors of inputs cannot show them, and there are no inputs
 
 
 def test_a_state_that_no_output_shows_is_as_exact_as_the_others(tmp_path):

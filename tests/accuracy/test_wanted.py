@@ -85,7 +85,7 @@ def test_adaptive_steps_are_checked_by_their_tolerance():
     """The true error of the run itself, whose steps are not a grid for the finer ones."""
     for tolerance in (1e-2, 1e-4):
         result = oscillator("check", adaptive=tolerance)
-        assert result.accuracy.method == "tolerance"
+        assert result.accuracy.method == "adaptive"
         true = own_error(result)
         assert true / 3 <= result.accuracy.error <= 30 * true
 
@@ -121,7 +121,7 @@ def test_steps_are_adaptive_where_fixed_ones_do_not_lead_to_the_error(tmp_path, 
     result = simulated(ADAPTIVE[name], tmp_path)
     (chosen,) = (one for one in result.choices if one.setting == "adaptive")
     assert "chosen for an accuracy of 0.0001" in chosen.reason
-    assert result.accuracy.met and result.accuracy.method == "tolerance"
+    assert result.accuracy.met and result.accuracy.method == "adaptive"
     assert exact_error(ADAPTIVE[name], result)[0] <= 3e-4
     assert result.statistics.steps < 10_000
 

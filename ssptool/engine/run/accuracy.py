@@ -77,8 +77,14 @@ class AccuracyMethod(StrEnum):
 
     HALVED = "halved"
     MODEL_EXCHANGE = "model exchange"
+    ADAPTIVE = "adaptive"
     TOLERANCE = "tolerance"
     NOT_CHECKED = "not checked"
+
+    @property
+    def is_of_coupling(self) -> bool:
+        """True if the compared runs differ in their macro steps, so that errors inside FMUs may be the same in all."""
+        return self in (AccuracyMethod.HALVED, AccuracyMethod.ADAPTIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +102,9 @@ class Accuracy:
     order
         Observed order of convergence of this signal; None: not observed.
     method
-        Origin of the estimate: `halved` (macro steps), `model exchange` (all components integrated as one ODE, which
-        also shows errors inside FMUs), `tolerance` (of the ODE integrator) or `not checked`.
+        Origin of the estimate: `halved` (macro steps), `adaptive` (tolerance of adaptive steps), `model exchange` (all
+        components integrated as one ODE, which also shows errors inside FMUs), `tolerance` (of the ODE integrator) or
+        `not checked`.
     steps
         Macro steps [s], or tolerances, of the runs that were compared; the first is that of the run.
     remark
@@ -165,7 +172,7 @@ class Accuracy:
         return _OPTION.sub(lambda found: option(found[1], found[2]), str(self))
 
     def _worst(self, error: float) -> str:
-        what = "coupling error " if self.method is AccuracyMethod.HALVED else ""
+        what = "coupling error " if self.method.is_of_coupling else ""
         where = f" of the range of {self.signal} at {self.time:.6g} s" if self.signal else ""
         return f"{what}{size_of(error)}{where}"
 
@@ -189,7 +196,7 @@ class Accuracy:
             return f"steps of {self.steps[0]:.4g} s and model exchange, tolerance {self.steps[1]:.4g}"
         *others, last = (f"{step:.4g}" for step in self.steps)
         order = "" if self.order is None else f"; order {self.order:.1f}"
-        if self.method is AccuracyMethod.TOLERANCE:
+        if self.method is not AccuracyMethod.HALVED:
             return f"tolerances {', '.join(others)} and {last}{order}"
         return f"steps of {', '.join(others)} and {last} s{order}"
 
@@ -302,7 +309,7 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
             errors[column.signal] = found.error
         if found.error is not None and worst.error is not None and found.error > worst.error:
             worst = replace(found, signal=column.signal, method=method, steps=tuple(steps))
-    if method is AccuracyMethod.HALVED and worst.error is not None and worst.error <= ROUNDING:
+    if method.is_of_coupling and worst.error is not None and worst.error <= ROUNDING:
         return Accuracy(method=method, steps=tuple(steps), remark=UNSEEN, limit=AccuracyLimit.UNSEEN)
     return replace(worst, errors=errors)
 

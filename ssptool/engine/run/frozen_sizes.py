@@ -37,9 +37,8 @@ def _until_noticed(plan: Plan, tolerance: float) -> float:
 
 def _compared(plan: Plan) -> Json:
     """Signals that are compared."""
-    reals, stated, repeated = real_slots(plan), nominal_stated(plan), _repeated(plan)
-    slots = sorted(set(range(len(plan.signals)) if reals is None else reals.tolist()) - repeated)
-    inputs = sorted({wire.destination for wire in plan.wires} & set(slots))
+    stated, repeated = nominal_stated(plan), _repeated(plan)
+    slots, inputs = _real_slots(plan), connected_inputs(plan)
     return {
         "reals": slots,
         "nominal": [plan.nominal[slot] if stated[slot] else None for slot in slots],
@@ -47,6 +46,16 @@ def _compared(plan: Plan) -> Json:
         "switches": _switches(plan, inputs),
         "inputs": inputs,
     }
+
+
+def connected_inputs(plan: Plan) -> list[int]:
+    """Slots of real inputs of components that a connection drives."""
+    return sorted({wire.destination for wire in plan.wires} & set(_real_slots(plan)))
+
+
+def _real_slots(plan: Plan) -> list[int]:
+    reals = real_slots(plan)
+    return sorted(set(range(len(plan.signals)) if reals is None else reals.tolist()) - _repeated(plan))
 
 
 def _repeated(plan: Plan) -> set[int]:

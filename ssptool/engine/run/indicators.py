@@ -13,10 +13,12 @@ from ssptool.engine.kernel.calls import FLOAT, DrivenInputMode, Op, Stretches
 from ssptool.engine.masters.power_bonds import PowerBond, bonds_of_units
 from ssptool.engine.masters.program import mid_step
 from ssptool.engine.masters.protocols import NONE_INEXACT, Inexact
+from ssptool.engine.masters.step_sizes import SizeControl, SizeRule
 from ssptool.engine.method_names import GAUSS_SEIDEL, ITERATED, WarningsName
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.rows_inside import rows_inside
 from ssptool.engine.run.contradictions import UnheldStart
+from ssptool.engine.run.frozen_sizes import connected_inputs
 from ssptool.engine.run.macro_steps import MacroSteps
 from ssptool.engine.trace import NUMBERED, Column, Floats, Trace, as_doubles
 from ssptool.errors import abbreviated, counted
@@ -214,8 +216,11 @@ def too_inexact_steps(plan: Plan, found: Inexact, steps: int) -> Iterator[RunWar
     """Warning on adaptive steps that could not be repeated, or whose errors did not become smaller when they were, if
     their estimated errors add up to too much.
     """
+    if plan.settings.warnings is WarningsName.OFF:
+        return
     lost = found.steps > max(FEWEST_LOST, LOST * steps)
-    if plan.settings.warnings is WarningsName.OFF or not (lost or found.error > TOO_INEXACT):
+    if not (lost or found.error > TOO_INEXACT):
+        yield from _without_measure(plan)
         return
     asked = f"--adaptive {plan.settings.adaptive:g} asks for, most at {found.time:.6g} s because of {found.signal}"
     if isinstance(plan.master, MacroSteps) and plan.master.tries_steps:
@@ -236,6 +241,24 @@ def too_inexact_steps(plan: Plan, found: Inexact, steps: int) -> Iterator[RunWar
         f"{found.steps} of {counted(steps, 'step')} are by far less exact than {asked}, and cannot be repeated: "
         f"{judged}; use FMUs that save their state, a smaller --max-step-size, or --accuracy check, which states the "
         "error",
+    )
+
+
+def _without_measure(plan: Plan) -> Iterator[RunWarning]:
+    """Warning on adaptive steps that are chosen by errors of inputs, although no output drives any."""
+    control = plan.master.base if isinstance(plan.master, MacroSteps) else None
+    if not isinstance(control, SizeControl) or control.rule is not SizeRule.DEFECTS or connected_inputs(plan):
+        return
+    names, outputs = [one.name for one in plan.instances], [slot for one in plan.instances for slot in one.output_slots]
+    exchange = all(one.description.model_exchange is not None for one in plan.instances)
+    advice = ", or --implementation me, which has none of them" if exchange else ""
+    yield RunWarning(
+        "RUN-112",
+        str(plan.signals[outputs[0]]) if outputs else names[0],
+        plan.interval.start,
+        0.0,
+        f"--adaptive {control.tolerance:g} has no effect on errors inside {abbreviated(names)}, whose states cannot be "
+        f"saved and whose inputs are not connected; use --accuracy check, which compares smaller steps{advice}",
     )
 
 

@@ -114,13 +114,12 @@ class RefinedRuns:
         self._of_points = frozenset(str(plan.signals[slot]) for slot in plan.slots_of_points)
         self.adaptive = plan.settings.adaptive is not None
         self.ratio, self._times = (10.0, 10 ** (1 / 4)) if plan.is_one_ode else (2.0, 2.0)
-        self.setting, self._own = "step_size", plan.interval.step
+        self.setting, self._own, self.method = "step_size", plan.interval.step, AccuracyMethod.HALVED
         if self.adaptive:
-            self.setting, self._own = "adaptive", plan.settings.adaptive or 0.0
+            self.setting, self._own, self.method = "adaptive", plan.settings.adaptive or 0.0, AccuracyMethod.ADAPTIVE
             self.ratio, self._times = 10.0, sqrt(10)  # order 1: the error of a step is proportional to its square
         elif self.ratio == 10.0 and isinstance(plan.master, Integrator):
-            self.setting, self._own = "tolerance", plan.master.rtol
-        self.method = AccuracyMethod.HALVED if self.setting == "step_size" else AccuracyMethod.TOLERANCE
+            self.setting, self._own, self.method = "tolerance", plan.master.rtol, AccuracyMethod.TOLERANCE
 
     def search_within(self, left: Callable[[], float]) -> None:
         """Take `left` as the remaining time, and stop runs that leave none of it for the result."""

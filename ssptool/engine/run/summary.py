@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import shorten
 
 from ssptool.engine.assembly.fmu_log import LoggedProblems
+from ssptool.engine.run.accuracy import AccuracyMethod
 from ssptool.engine.run.execution import Statistics
 from ssptool.engine.run.loops import LoopReport
 from ssptool.engine.run.result import Result
@@ -158,7 +159,7 @@ def _loop(loop: LoopReport) -> str:
 def _choices(result: Result) -> Iterator[Entry]:
     chosen = {choice.setting: choice for choice in result.choices}
     settings = ["master", "approximation", "step_size", "substeps", "adaptive"]
-    if result.accuracy.wanted is not None and result.accuracy.method == "tolerance":
+    if result.accuracy.wanted is not None and result.accuracy.method is AccuracyMethod.TOLERANCE:
         settings.append("tolerance")
     for setting in settings:
         if setting in chosen:
