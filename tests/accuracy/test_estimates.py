@@ -171,5 +171,7 @@ def test_runs_are_compared_all_along_and_where_steps_are_small():
     assert set(times.tolist()) <= set(t.tolist())
     assert times[0] == 0.5 and times[-1] == 2.5 and np.diff(times).max() <= 2 * 2.0 / 100
     assert np.sum(times < 0.502) >= 50
+    rung = Trace.of(t, [(SPEED, np.sin(t) + 0.03 * (np.arange(len(t)) == 4_321))])
+    assert t[4_321] in compared_times(rung) and t[4_321] not in times
     few = Trace.of(t[::200], [(SPEED, np.sin(t[::200]))])
     assert list(compared_times(few)) == np.unique(t[::200]).tolist()

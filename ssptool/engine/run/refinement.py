@@ -20,14 +20,16 @@ from ssptool.engine.run.accuracy import (
     AccuracyLimit,
     AccuracyMethod,
     estimated,
+    extent,
     first_late,
     grown_apart,
     noticed_jumps,
+    numbers_of,
     points_before,
     with_larger,
 )
 from ssptool.engine.settings import Choice, Settings
-from ssptool.engine.trace import Trace
+from ssptool.engine.trace import Floats, Trace
 from ssptool.errors import WrongValue
 from ssptool.fmu.instance import FmiError
 from ssptool.work_in_progress import NOTHING, tell
@@ -39,7 +41,7 @@ AUTO_SECONDS = 4.0
 STRICTEST = 1e-12
 """Smallest relative tolerance of an integrator that rounding allows."""
 
-MOST_MET = 200
+MOST_MET = 240
 """Largest number of communication points of adaptive runs that are compared."""
 
 MOST_CELLS = 5e7
@@ -358,12 +360,33 @@ def _values_of(trace: Trace) -> list[tuple[str, str]]:
 
 
 def compared_times(trace: Trace) -> tuple[float, ...]:
-    """Some communication points [s]: half of them evenly selected, half of them even in time, since most of the points
-    may lie where steps are smallest. All of them if they are few.
+    """Some communication points [s], or all of them if they are few.
+
+    A third of them is evenly selected. A third is even in time, since most of the points may lie where steps are
+    smallest. At the others, signals turn back the farthest: a stiff coupling may ring in some steps, and these may be
+    few.
     """
-    t = np.unique(trace.t if trace.points is None else trace.t[trace.points])
+    points = trace if trace.points is None else trace.rows(trace.points)
+    points = points.rows(np.append(points.t[1:] > points.t[:-1], True))
+    t = points.t
     if len(t) <= MOST_MET:
         return tuple(t.tolist())
-    every = np.linspace(0, len(t) - 1, MOST_MET // 2).round().astype(int)
-    later = np.searchsorted(t, np.linspace(t[0], t[-1], MOST_MET - MOST_MET // 2))
-    return tuple(t[np.unique(np.concatenate((every, later)))].tolist())
+    third = MOST_MET // 3
+    every = np.linspace(0, len(t) - 1, third).round().astype(int)
+    later = np.searchsorted(t, np.linspace(t[0], t[-1], third))
+    turns = np.argsort(_turns(points))[-third:]
+    return tuple(t[np.unique(np.concatenate((every, later, turns)))].tolist())
+
+
+def _turns(trace: Trace) -> Floats:
+    """Size (n,) of the change of continuous signals, relative to their range, that is undone by the next one."""
+    found = np.zeros(len(trace.t))
+    for place, column in enumerate(trace.columns):
+        if column.held or not column.real:
+            continue
+        values = numbers_of(column, trace.cells[:, place], trace)
+        with np.errstate(invalid="ignore"):
+            before, after = np.diff(values)[:-1], np.diff(values)[1:]
+            turned = np.where(before * after < 0, np.minimum(np.abs(before), np.abs(after)), 0.0)
+        found[1:-1] = np.fmax(found[1:-1], turned / (extent(values) or inf))
+    return found
