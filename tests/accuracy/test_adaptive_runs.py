@@ -11,7 +11,7 @@ import pytest
 import ssptool
 from tests.accuracy.adaptive_table import EXACT, MASTERSIM, able
 from tests.accuracy.measured import true_error, written
-from tests.accuracy.systems import SYSTEMS, bounces, bouncing, clocked, oscillator, thermostat
+from tests.accuracy.systems import SYSTEMS, bounces, bouncing, clocked, oscillator, thermal, thermostat
 from tests.engine.masters.test_damped_steps import GAP, WITH_GAP, mass, write
 
 pytestmark = pytest.mark.one_in(3)
@@ -94,6 +94,17 @@ def test_steps_that_cannot_be_repeated_create_no_energy(tmp_path):
     result = ssptool.simulate(folder, output=None, settings_file=False, **options)
     assert np.abs(result["A.speed"]).max() < 1.01
     assert result.statistics.steps < 10_000
+
+
+@pytest.mark.parametrize("settings", [{"step_size": 2e-4}, {"adaptive": 1e-3}])
+@pytest.mark.parametrize("following", [{"A"}, {"B", "L"}])
+def test_heat_is_conserved_where_only_one_side_of_a_coupling_follows_its_inputs(settings, following, tmp_path):
+    """Heat capacities of 1, 10 and 5 J/K; the step is too large for a smooth exchange."""
+    made = thermal(2e3, stop=0.2)
+    made = replace(made, parts={name: part.able(follows=name in following) for name, part in made.parts.items()})
+    result = ssptool.simulate(written(made, tmp_path), output=None, accuracy="off", **settings)
+    heat = result["A.T"] + 10 * result["B.T"] + 5 * result["D.T"]
+    assert np.ptp(heat) < 1e-9 * heat[0]
 
 
 STIFF = [("holds", set(), 1e-3), ("one follows", {"A"}, 1e-3), ("follows", {"A", "B", "D", "L", "M"}, 1e-4)]

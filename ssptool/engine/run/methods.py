@@ -477,6 +477,8 @@ def _alternative(situation: Situation) -> str:
     if not situation.following():
         return f"master {name} with held inputs"
     best = master_entry(name).approximation
+    if best is ApproximationName.EXTRAPOLATE and _one_side_follows(situation):
+        return f"master {name} with inputs at mid-step"
     moving = {ApproximationName.EXTRAPOLATE: "extrapolated", ApproximationName.INTERPOLATE: "interpolated"}[best]
     if situation.obstacles():
         return f"master {name} with approximation auto, {moving} where FMUs follow inputs"
@@ -522,6 +524,9 @@ def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputA
     held = _held(entry, situation, settings) if obstacles else HOLD
     if not situation.following():
         return held, f"no FMU supports more ({obstacles})" if obstacles else "no input of an FMU changes in a step"
+    is_free = held == mid_step() and settings.input_order is None and not settings.stated_substeps
+    if is_free and _one_side_follows(situation):
+        return held, f"the same for both sides of a coupling, of which one can only hold inputs ({obstacles})"
     reason = f"held where the FMU supports no more ({obstacles})" if obstacles else "all FMUs follow inputs"
     return _APPROXIMATIONS[best](order, held), reason
 
@@ -540,6 +545,16 @@ def _held(entry: MasterEntry, situation: Situation, settings: Settings) -> Input
     return mid_step(ends=True, tried=True) if able else HOLD
 
 
+def _one_side_follows(situation: Situation) -> bool:
+    """True if only some components of a cycle follow their inputs. Their inputs would have the same mean over a step as
+    those that are held only where they are smooth; elsewhere, what one side gives is not what the other one gets.
+    """
+    cycles = ([situation.capabilities[name] for name in cycle] for cycle in situation.cycles)
+    return any(
+        any(can.follows for can in cycle) and any(can.obstacles and can.continuous for can in cycle) for cycle in cycles
+    )
+
+
 def _all_save(situation: Situation) -> bool:
     return all(can.saves_state for can in situation.everyone.values())
 
@@ -551,5 +566,6 @@ def _must_follow(approximation: ApproximationName, situation: Situation) -> None
     for component, can in situation.capabilities.items():
         if not can.follows:
             only_these = "approximation auto, which holds only these inputs"
-            instead = only_these if situation.following() else "approximation mid-step"
+            all_hold = approximation is ApproximationName.EXTRAPOLATE and _one_side_follows(situation)
+            instead = only_these if situation.following() and not all_hold else "approximation mid-step"
             raise UnsupportedByFmu(component, FOLLOWS, f"approximation {approximation}", instead)
