@@ -96,6 +96,16 @@ def test_steps_that_cannot_be_repeated_create_no_energy(tmp_path):
     assert result.statistics.steps < 10_000
 
 
+def test_adaptive_steps_are_stable_where_fixed_ones_are_not_and_their_error_is_stated(tmp_path):
+    """A conductance of 1000 W/K between 1 and 10 J/K; FMUs that save no state."""
+    made = thermal(1e3, stop=1.0)
+    path = written(made, tmp_path)
+    fixed = ssptool.simulate(path, output=None, step_size=0.005, accuracy="off")
+    assert fixed.failure is not None
+    result = ssptool.simulate(path, output=None, adaptive=1e-3, accuracy="check")
+    assert true_error(made, result)[0] <= 3 * result.accuracy.error <= 0.05
+
+
 @pytest.mark.parametrize("settings", [{"step_size": 2e-4}, {"adaptive": 1e-3}])
 @pytest.mark.parametrize("following", [{"A"}, {"B", "L"}])
 def test_heat_is_conserved_where_only_one_side_of_a_coupling_follows_its_inputs(settings, following, tmp_path):

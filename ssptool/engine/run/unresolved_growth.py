@@ -98,7 +98,7 @@ class UnresolvedGrowth:
 
 def unstable(what: str, time: float) -> Failure:
     """Failure of a run that blows up from a time [s] on."""
-    advice = "use FMUs that save their state, or a smaller --step-size (--accuracy 1e-3 looks for one)"
+    advice = "use FMUs that save their state, --adaptive 1e-3, or a smaller --step-size (--accuracy 1e-3 looks for one)"
     return Failure(Ending.UNSTABLE, what, advice, time)
 
 
