@@ -78,6 +78,9 @@ class Forecast:
         True if the study may end before all runs are done.
     revised
         True if this forecast follows from the pace of the runs and replaces an earlier one.
+    integrations
+        Largest number of integrations of a descent with derivatives, if this is the forecast of that descent; `seconds`
+        is the duration of an integration.
     """
 
     runs: int
@@ -92,6 +95,7 @@ class Forecast:
     abreast: int = 0
     at_most: bool = False
     revised: bool = False
+    integrations: int = 0
 
     @property
     def parallel(self) -> int:
@@ -116,6 +120,10 @@ class Forecast:
 
     def __str__(self) -> str:
         """Text of the forecast, as the command prints it."""
+        if self.integrations:
+            each = "" if self.seconds is None else f" of {_duration_text(self.seconds)} each"
+            what = f"{counted(self.integrations, 'integration')} of the variational equations"
+            return f"descent from the best run: {self.words} (at most {what}{each})"
         if self.revised:
             return f"{self.words} left, by the pace of the runs so far"
         done = self.runs - self.left

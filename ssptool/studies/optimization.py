@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,9 @@ from ssptool.studies.run import (
     runs_due,
     study_status,
 )
-from ssptool.studies.varied_descent import CostAndViolations, Slopes, descend
+from ssptool.studies.varied_descent import CostAndViolations, Slopes, descend, most_integrations
 from ssptool.studies.varied_fit import NoVariation, sides_of
+from ssptool.work_in_progress import tell
 
 PERIOD = 10
 """Number of generations without an improvement by `TOLERANCE` of the objective after which the evolution ends."""
@@ -125,6 +127,7 @@ class _SearchRuns:
     last: Floats = field(init=False)
     evaluations: Evaluations | None = field(init=False, default=None)
     pace: StudyPace | None = field(init=False, default=None)
+    descending: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         design = self.checked.study.design
@@ -239,6 +242,7 @@ class _SearchRuns:
 
     def _descend(self, start: Floats) -> str:
         """Descend with derivatives; where there are none, from the best run without them. Returns the end's reason."""
+        tell("descending from the best run")
         try:
             count = descend(self._judged_at, self._slopes, start)
         except NoVariation as reason:
@@ -260,9 +264,11 @@ class _SearchRuns:
             raise NoVariation(str(problem)) from None
         if self.evaluations is None:  # all runs so far were known
             self.evaluations = self.start(Task("", 0, point))
+        began = perf_counter()
         outcome = self.evaluations.varied(point, sides)
         if outcome.status is RunStatus.FAILED:
             raise NoVariation(outcome.message)
+        self._announce_descent(perf_counter() - began)
         points = [point, *(each for one in sides for each in (one.above, one.below))]
         results = [outcome.results, *(one.results for one in outcome.sides)]
         rows = [{**each, **found, "status": RunStatus.COMPLETED} for each, found in zip(points, results, strict=True)]
@@ -348,6 +354,7 @@ class _SearchRuns:
             first = evaluations.first
             completed = first.status is RunStatus.COMPLETED
             notes = [*self.checked.notes, "these are the most runs: it ends when they no longer get better"]
+            notes += ["the descent from the best run is announced after its first step"] if self.kept else []
             notes += [] if completed else [f"the first run failed: {first.message}"]
             left = self.design.runs - len(self.rows) + 1
             seconds = evaluations.seconds if completed else None
@@ -367,6 +374,17 @@ class _SearchRuns:
             )
             self.pace = StudyPace(forecast)
             self.announce(forecast)
+
+    def _announce_descent(self, seconds: float) -> None:
+        """Announce the descent, after its first integration in this number of seconds."""
+        if self.announce is None or self.descending:
+            return
+        self.descending, most = True, most_integrations(len(self.sources))
+        rest = (most - 1) * seconds
+        left = self.design.runs - len(self.rows)
+        self.announce(
+            Forecast(self.design.runs, left, seconds, 1, (), work=rest, serial=rest, at_most=True, integrations=most)
+        )
 
     def _most_checks(self, seconds: float | None) -> int:
         """Largest number of runs that `check` checks, if one takes this many seconds."""

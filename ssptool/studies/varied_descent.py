@@ -19,6 +19,11 @@ TOLERANCE = 1e-9
 
 MOST_STEPS = 50
 
+INTEGRATIONS = 40
+"""Largest number of integrations of a descent, for each factor and one more. A descent that needs more has a cost
+without continuous derivatives, and ends sooner without them.
+"""
+
 CRITICAL = 1e-4
 """Largest decrease of the cost in the unit cube by its derivatives, relative to the cost, at an optimum."""
 
@@ -51,6 +56,11 @@ class Slopes(NamedTuple):
     of_violations: Floats
 
 
+def most_integrations(factors: int) -> int:
+    """Largest number of integrations of a descent with this number of factors."""
+    return INTEGRATIONS * (factors + 1)
+
+
 def descend(at: Callable[[Floats], CostAndViolations], slopes: Callable[[Floats], Slopes], start: Floats) -> int:
     """Descend from a point (n,) of the unit cube by sequential quadratic programming (Kraft 1988).
 
@@ -70,9 +80,12 @@ def descend(at: Callable[[Floats], CostAndViolations], slopes: Callable[[Floats]
         There are no derivatives, a run fails, or the coupling changes the cost too much.
     """
     known: dict[bytes, Slopes] = {}
+    most = most_integrations(len(start))
 
     def derived(u: Floats) -> Slopes:
         if u.tobytes() not in known:
+            if len(known) >= most:
+                raise NoVariation(f"there is no optimum after {most} integrations")
             known[u.tobytes()] = slopes(u)
         return known[u.tobytes()]
 

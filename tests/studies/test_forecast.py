@@ -50,6 +50,12 @@ def test_the_start_of_the_workers_and_processors_that_they_share_count():
     assert Forecast(3, 1, 8.0, 4, (), work=8.0, abreast=2).duration == pytest.approx(8)
 
 
+def test_a_descent_takes_at_most_its_integrations():
+    """39 more of 2 s each."""
+    told = Forecast(100, 60, 2.0, 1, (), work=78.0, serial=78.0, abreast=2, at_most=True, integrations=40)
+    assert told.duration == pytest.approx(78) and "40 integrations" in str(told)
+
+
 def test_a_short_study_has_no_figure():
     assert not any(letter.isdigit() for letter in Forecast(100, 100, 0.1, 2, (), work=10.0).words)
     assert "62 s" not in (told := Forecast(100, 100, 1.24, 2, (), work=124.0).words) and "1 min" in told
