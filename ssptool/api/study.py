@@ -13,7 +13,7 @@ from typing import Any
 
 from ssptool.api.check import Files, open_archive, switches_of
 from ssptool.api.understand import info
-from ssptool.arguments import WrongArgument, boxing, flag, mapping, texts, word
+from ssptool.arguments import WrongArgument, accuracy_of, boxing, flag, mapping, texts, word
 from ssptool.arguments import number as real_number
 from ssptool.arguments import path as file_path
 from ssptool.child_processes import passing
@@ -31,7 +31,7 @@ from ssptool.fmu.units import named
 from ssptool.network.conversion import conversion, document_units
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Signal
-from ssptool.option_words import Boxing, ChartWord, StudyWord
+from ssptool.option_words import AccuracyWord, Boxing, ChartWord, StudyWord
 from ssptool.public_calls import public
 from ssptool.rules.selection import SettingsFile
 from ssptool.rules.used_files import beyond_reach
@@ -165,6 +165,7 @@ def sweep(
     *,
     stop_time: float | None = None,
     settings: Mapping[str, object] | None = None,
+    accuracy: AccuracyWord | float | None = None,
     variant: str | None = None,
     workers: int | None = None,
     compile: bool = False,
@@ -191,6 +192,8 @@ def sweep(
         Stop time of all runs (default: from `settings`, then from the system).
     settings
         Settings of all runs, as in the table `[settings]` of a study file.
+    accuracy
+        Check of some runs by runs with smaller steps, as `accuracy` of a study file.
     variant
         Variant of the system to run (default: the default variant).
     workers, compile, sandbox, allow_outside, settings_file, announce, progress
@@ -217,6 +220,7 @@ def sweep(
         "factors": {name: factor_of_sweep(name, values) for name, values in given.items()},
         "results": dict(results),
         **({} if variant is None else {"variant": variant}),
+        **({} if accuracy is None else {"accuracy": accuracy_of("accuracy", accuracy)}),
         **({"settings": every} if every else {}),
     }
     checked = check_study(*_allowed(table, compile, allow_outside, settings_file))

@@ -26,7 +26,7 @@ from ssptool.cli.options import (
 from ssptool.cli.terminal import progress_bar
 from ssptool.documents.outside import permission
 from ssptool.errors import counted
-from ssptool.option_words import Boxing, StudyWord
+from ssptool.option_words import AccuracyWord, Boxing, StudyWord
 
 if TYPE_CHECKING:
     from ssptool.studies.forecast import Forecast
@@ -303,6 +303,16 @@ def sweep_command(
         typer.Option("--output", "-o", metavar="FOLDER", help="Write results to this folder (default: SYSTEM.sweep)."),
     ] = None,
     stop_time: StopTime = None,
+    accuracy: Annotated[
+        str | None,
+        typer.Option(
+            "--accuracy",
+            metavar="off|auto|check|ERROR",
+            help="Check some runs by runs with smaller steps: auto (if a run takes less than 2 s), check or off; or "
+            "require an error such as 1e-3 of the range of each signal (default: `accuracy` in ssptool.toml, then "
+            "SSPTOOL_ACCURACY in the environment, then auto).",
+        ),
+    ] = None,
     variant: Variant = None,
     workers: Workers = None,
     compile: Compile = False,
@@ -324,6 +334,7 @@ def sweep_command(
             result or (),
             output,
             stop_time=stop_time,
+            accuracy=cast("AccuracyWord | None", accuracy),
             variant=variant,
             workers=workers,
             compile=compile,
