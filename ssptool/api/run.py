@@ -267,16 +267,16 @@ def simulate(
     limited = limits != Limits()
     apart = limited if isolated is None else flag("isolated", isolated)
     asked = None if accuracy is None else accuracy_of("accuracy", accuracy)
-    files = [None if one is None else path(name, one) for name, one in (("save", save), ("saved", saved))]
+    begin = None if saved is None else path("saved", saved)
     with ExitStack() as stack:
         opened = stack.enter_context(opened_plan(simulate, system, options, keep=True))
         wanted = accuracy_by_default(opened.accuracy) if asked is None else asked
         made, sources, replan = opened.built(flag("compile", compile))
         state, inputs = None, opened.inputs()
-        if files[1] is not None:
+        if begin is not None:
             wanted = _unchecked(wanted)
-            made, state = continued(absolute(files[1]), made, replan, recording.signals)
-            inputs = (*inputs, Input(str(files[1]), absolute(files[1])))
+            made, state = continued(absolute(begin), made, replan, recording.signals)
+            inputs = (*inputs, Input(str(begin), absolute(begin)))
         stack.enter_context(passing(texts("env", env, "the name of an environment variable")))
         checks = _Checks(wanted, opened.identity(absolute(path("system", system)), inputs, recording.signals))
         result = run(
@@ -292,7 +292,7 @@ def simulate(
             inputs=inputs,
             kept=opened.earlier if state is None else None,
             saved=state,
-            save=files[0],
+            save=None if save is None else path("save", save),
             check=checks.next(replan),
             arguments=opened.arguments.beside(
                 record=recording.signals,
@@ -300,7 +300,7 @@ def simulate(
                 output_step=recording.output_step,
                 units=recording.units,
                 compile=compile,
-                saved=None if files[1] is None else str(absolute(files[1])),
+                saved=None if begin is None else str(absolute(begin)),
             ),
         )
         checks.keep(result)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -147,41 +147,88 @@ def run(
         require_isolation(isolated)
     recording = recording or Recording(output)
     indent = None if recording.output is None else 1  # readable for people
-    describe = partial(manifest, inputs=inputs, arguments=arguments, indent=indent)
-    whole, first = (limits or Limits()) if isolated else None, perf_counter()
+    carried = _CarryingOut(
+        plan,
+        archive,
+        recording,
+        partial(manifest, inputs=inputs, arguments=arguments, indent=indent),
+        limits=(limits or Limits()) if isolated else None,
+        began=perf_counter(),
+        inputs=inputs,
+        progress=progress,
+        measured=measured,
+        realtime=realtime,
+        repeats=repeats,
+        check=check,
+        kept=kept,
+        saved=saved,
+        save=save,
+    )
+    return with_alternative(plan, carried.out, lambda result: None if result.statistics.steps else result.failure)
 
-    def carry_out(made: Plan) -> Result:
+
+@dataclass(frozen=True, slots=True)
+class _CarryingOut:
+    """Execution of a plan or of its alternative, with the arguments of `run`. Without `limits`, the FMUs run in this
+    process; `began` is the time from which on the limits count [s]; `describe` makes the manifest.
+    """
+
+    plan: Plan
+    archive: Sources
+    recording: Recording
+    describe: Callable[..., str]
+    limits: Limits | None
+    began: float
+    inputs: Sequence[Input]
+    progress: Progress | None
+    measured: bool
+    realtime: float | None
+    repeats: bool
+    check: AccuracyCheck | None
+    kept: EarlierRuns | None
+    saved: SavedSimulation | None
+    save: Path | None
+
+    def out(self, made: Plan) -> Result:
+        """The result of this plan; or of one with smaller steps, if its default step is too inaccurate."""
         tell(NOTHING)
+        recording, save = self.recording, self.save
         logs = made.settings.log_loops, made.settings.log_coupling, made.settings.fmu_log, save
-        check_written(recording.output, logs, (one.path for one in inputs))
+        check_written(recording.output, logs, (one.path for one in self.inputs))
         chosen = select(made if save is None else replace(made, open_end=True), recording.signals)
-        job = Job(chosen, archive, measured, realtime, saved=saved, save=save is not None)
+        job = Job(chosen, self.archive, self.measured, self.realtime, saved=self.saved, save=save is not None)
         changes = changed_units(recording.units, chosen.columns)
-        finer = FinerRuns(job, recording, whole, first, kept)
-        job, limits, estimate = _checked(check, finer)
-        limits = limits if made is plan else finer.limits()
-        before = _earlier(recording.output)
-
-        def once(job: Job, limits: Limits | None, estimate: _Estimate | None) -> Result:
-            executed = partial(_executed_and_saved, save=save, limits=limits, repeats=repeats, supply=kept)
-            earlier = _worth_keeping(recording.output, before)
-            # Rows from another process are written while that process steps, so a thread would gain nothing.
-            writing = nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded)))
-            with (
-                writing as thread,
-                _recorder(job.plan, recording, progress, thread, earlier, check, changes) as recorder,
-            ):
-                described = partial(describe, columns=changes.columns)
-                return _recorded(job, recorder, recording, changes, executed, described, before, estimate)
-
-        result = once(job, limits, estimate)
+        finer = FinerRuns(job, recording, self.limits, self.began, self.kept)
+        job, limits, estimate = _checked(self.check, finer)
+        once = partial(self._once, changes, _earlier(recording.output))
+        result = once(job, limits if made is self.plan else finer.limits(), estimate)
         if finer.instead is None:
             return result
         better, accuracy = finer.instead
         tell("running with smaller steps")
         return once(replace(job, plan=select(better, recording.signals)), finer.limits(), partial(_kept, accuracy))
 
-    return with_alternative(plan, carry_out, lambda result: None if result.statistics.steps else result.failure)
+    def _once(
+        self,
+        changes: UnitChanges,
+        before: Mapping[str, Any],
+        job: Job,
+        limits: Limits | None,
+        estimate: _Estimate | None,
+    ) -> Result:
+        """The result of a job; `before` is the manifest of the previous results in the file."""
+        recording = self.recording
+        executed = partial(_executed_and_saved, save=self.save, limits=limits, repeats=self.repeats, supply=self.kept)
+        earlier = _worth_keeping(recording.output, before)
+        # Rows from another process are written while that process steps, so a thread would gain nothing.
+        isolated = self.limits is not None
+        writing = nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded)))
+        with (
+            writing as thread,
+            _recorder(job.plan, recording, self.progress, thread, earlier, self.check, changes) as recorder,
+        ):
+            described = partial(self.describe, columns=changes.columns)
+            return _recorded(job, recorder, recording, changes, executed, described, before, estimate)
 
 
 def require_isolation(isolated: bool) -> None:

@@ -30,6 +30,7 @@ from ssptool.cli.settings_options import EXPORTED
 from ssptool.engine.recording.formats import open_writer
 from ssptool.errors import WrongUsage
 from ssptool.foreign_text import json_text
+from ssptool.studies.definition import RunEffort, Study
 from ssptool.studies.study_file import study_from
 from ssptool.tempfiles import TemporaryFolder
 
@@ -98,6 +99,18 @@ class JobTools:
             "design": dict(design),
         }
         stated = {name: value for name, value in given.items() if value not in (None, {}, [])}
+        study = self._defined(file, system, stated)
+        found = ssptool.study(
+            replace(study, effort=_limited(study.effort, timeout, int(memory_limit * MIB))),
+            self._folder.output(output) or self._folder.place_of_study(),
+            sandbox=self._folder.sandbox,
+            progress=self._progress,
+        )
+        text, _, _ = found.text().partition("\nresults: ")  # what follows are a path and commands of a shell
+        return f"{text}\nin memory: {self._folder.keep(found)}"
+
+    def _defined(self, file: str, system: str, stated: Mapping[str, Any]) -> Study:
+        """The study of a file, or of a system and the arguments of a call. Raises WrongUsage."""
         if file:
             if system or stated:
                 raise _both_ways([*(["system"] if system else []), *stated])
@@ -107,18 +120,7 @@ class JobTools:
             study = study_from({"name": path.resolve().stem, "system": str(path), **_listed(stated)})
         if study.settings.fmu_log is not None:
             raise _writes_logs()
-        own = study.effort
-        effort = replace(
-            own, timeout=min(timeout, own.timeout or timeout), memory=own.memory or int(memory_limit * MIB)
-        )
-        found = ssptool.study(
-            replace(study, effort=effort),
-            self._folder.output(output) or self._folder.place_of_study(),
-            sandbox=self._folder.sandbox,
-            progress=self._progress,
-        )
-        text, _, _ = found.text().partition("\nresults: ")  # what follows are a path and commands of a shell
-        return f"{text}\nin memory: {self._folder.keep(found)}"
+        return study
 
     def _progress(self, done: float) -> None:
         self._folder.go_on()
@@ -175,6 +177,11 @@ class JobTools:
             source = _stored(found, Path(folder)) if isinstance(found, ssptool.Result) else found
             ssptool.report(source, None, target, signals=list(signals))
         return f"report of {run}: {target.as_posix()}"
+
+
+def _limited(effort: RunEffort, timeout: float, memory: int) -> RunEffort:
+    """The effort of a study with limits of time [s] and memory [byte] for each run."""
+    return replace(effort, timeout=min(timeout, effort.timeout or timeout), memory=effort.memory or memory)
 
 
 def _listed(stated: Mapping[str, Any]) -> dict[str, Any]:
