@@ -154,6 +154,7 @@ def run(
         partial(manifest, inputs=inputs, arguments=arguments, indent=indent),
         limits=(limits or Limits()) if isolated else None,
         began=perf_counter(),
+        file=arguments.values.get("system"),
         inputs=inputs,
         progress=progress,
         measured=measured,
@@ -170,7 +171,8 @@ def run(
 @dataclass(frozen=True, slots=True)
 class _CarryingOut:
     """Execution of a plan or of its alternative, with the arguments of `run`. Without `limits`, the FMUs run in this
-    process; `began` is the time from which on the limits count [s]; `describe` makes the manifest.
+    process; `began` is the time from which on the limits count [s]; `file` is the path of the system; `describe` makes
+    the manifest.
     """
 
     plan: Plan
@@ -179,6 +181,7 @@ class _CarryingOut:
     describe: Callable[..., str]
     limits: Limits | None
     began: float
+    file: str | None
     inputs: Sequence[Input]
     progress: Progress | None
     measured: bool
@@ -200,7 +203,7 @@ class _CarryingOut:
         changes = changed_units(recording.units, chosen.columns)
         finer = FinerRuns(job, recording, self.limits, self.began, self.kept)
         job, limits, estimate = _checked(self.check, finer)
-        once = partial(self._once, changes, _earlier(recording.output))
+        once = partial(self._once, changes, _earlier(recording.output, self.file))
         result = once(job, limits if made is self.plan else finer.limits(), estimate)
         if finer.instead is None:
             return result
@@ -405,14 +408,18 @@ def _kept(accuracy: Accuracy, _: Plan, __: Trace | None, failed: bool) -> Accura
     return replace(accuracy, error=None, errors={}) if failed else accuracy
 
 
-def _earlier(output: Path | None) -> Mapping[str, Any]:
-    """Manifest of the results in a file; empty if there are none, or they cannot be read."""
+def _earlier(output: Path | None, file: str | None) -> Mapping[str, Any]:
+    """Manifest of the results in a file; empty if there are none, or they cannot be read. The name of its system has a
+    path if that is not `file`, because an exported FMU has the name of its system.
+    """
     if output is None or not absolute(output).exists():
         return {}
     try:
-        return read_manifest(absolute(output))
+        found = read_manifest(absolute(output))
     except (OSError, ValueError, UnusableFile):
         return {}
+    before = (found.get("arguments") or {}).get("system")
+    return found if before in (None, file) or file is None else {**found, "system": f"{found['system']} ({before})"}
 
 
 def _worth_keeping(output: Path | None, manifest: Mapping[str, Any]) -> bool:

@@ -189,6 +189,8 @@ def test_a_run_that_replaces_results_of_another_setting_says_so(tmp_path):
     assert note in ssptool.read_manifest(output)["notes"]
     other = ssptool.simulate(ROTOR, output=output, **SHORT)
     assert any("results of another system, DualMassOscillator" in note for note in other.notes)
+    copy = shutil.copytree(ROTOR, tmp_path / "copy")  # of the same name, as an exported FMU is
+    assert any(str(ROTOR) in note for note in ssptool.simulate(copy, output=output, **SHORT).notes)
 
 
 def test_findings_are_sorted_errors_first(tmp_path):
