@@ -161,7 +161,8 @@ def test_runs_that_differ_in_what_was_accepted_are_told_apart(changed, tmp_path)
     assert [str(one) for one in ssptool.compare(first, second).runs] == [
         "runs with different accepted findings: SSD-CONN-007, reference none"
     ]
-    again = ssptool.simulate(SYSTEM, settings=SHORT, output=first)
+    shutil.copy(SYSTEM / "SystemStructure.ssd", system)  # what was wrong is mended
+    again = ssptool.simulate(system, settings=SHORT, output=first)
     note = f"overwrote {first}: results of a run with accepted findings = SSD-CONN-007 (now none)"
     assert note in again.notes
 
