@@ -60,7 +60,9 @@ class UnresolvedGrowth:
         """The batch, which has filled the first `rows`; up to the first growth that is not resolved, with a failure."""
         if not self._names or not batch.steps:
             return batch
-        new = rows[: batch.steps, self._cells]
+        # The kernel ends a batch with the step that exceeds a limit, so earlier rows are within all of them.
+        first = max(batch.steps - 2 * MOST_ROWS, 0)
+        new = rows[first : batch.steps, self._cells]
         before = self._rows[self._rows[:, 0] <= new[0, 0]]  # later ones were taken back
         own = np.concatenate((before, new))
         self._rows = own[-MOST_ROWS:]
@@ -72,7 +74,7 @@ class UnresolvedGrowth:
         if not found:
             return batch
         row, place = min(found)
-        steps = min(max(row - len(before) + 1, 1), batch.steps)
+        steps = min(max(first + row - len(before) + 1, 1), batch.steps)
         grown = f"{self._names[place]} has grown to {own[row, 1 + place]:.2g} and changes in each step by as much"
         return batch.up_to(steps, unstable(f"{grown}: {UNSTABLE_HERE}", float(own[row, 0])))
 
