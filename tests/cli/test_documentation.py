@@ -20,6 +20,8 @@ from ssptool.cli.app import SUMMARIES, app
 from tests.cli.files_of_the_pages import FILES, OF_ANOTHER_TOOL, make_files, named
 from tests.systems.peers import where_wheels_are
 
+pytestmark = pytest.mark.one_in(2)
+
 ROOT = Path(__file__).parents[2]
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),

@@ -25,7 +25,7 @@ from tests.engine.systems import write_system
 from tests.fmus import build
 from tests.fmus.build import EXIT_WITH_3, KILL_ITSELF, NOT_A_NUMBER
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(5)
 
 SYSTEMS = RESOURCES.parents[1]
 EXAMPLES = ["dual_mass_oscillator", "mass_spring_damper", "one_dof_oscillator", "rotational_spring_mass_damper"]

@@ -14,6 +14,8 @@ from ssptool import Settings
 from ssptool.engine.failure import Ending
 from ssptool.engine.kernel.solutions import SolutionStatus
 
+pytestmark = pytest.mark.one_in(3)
+
 
 def start(folder, values=None, **settings):
     """Initialize only; `values` by name."""

@@ -23,7 +23,7 @@ from tests.exporting import (
 from tests.exporting.fmus import SYSTEMS, exported
 from tests.exporting.test_exchange_beside_simulation import mixed
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(5)
 
 ROOT = Path(__file__).parents[2]
 COUNT = 60

@@ -10,6 +10,8 @@ from tests.engine.event_mode.systems import write_system
 from tests.engine.event_mode.test_event_mode import edited
 from tests.exporting.fmus import Messages, exported, initialize, instance, real, set_real
 
+pytestmark = pytest.mark.one_in(3)
+
 LOOP = [("Plant.z", "Controller.y"), ("Controller.u", "Plant.F")]
 CHAIN = [("Ball.bounce", "A.tick"), ("A.carry", "B.tick"), ("A.count", "B.add")]
 

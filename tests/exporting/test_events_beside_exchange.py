@@ -13,6 +13,8 @@ from tests.exporting.fmus import exported, follows_a_saved_state, initialize, in
 from tests.exporting.test_event_mode import get, types_of
 from tests.exporting.test_exchange_beside_simulation import mixed
 
+pytestmark = pytest.mark.one_in(3)
+
 TYPES = ("on", "count", "text", "level")
 VALVE = {"Tank": "Vessel", "Valve": "Switch", "Log": "Clerk"}
 SWITCHED = [

@@ -22,6 +22,8 @@ from tests.engine.small.test_endings import system as asking_to_end
 from tests.exporting.fmus import SYSTEMS, Messages, exported, initialize, instance, set_up, unpack
 from tests.exporting.test_event_mode import CHAIN, LOOP, get
 
+pytestmark = pytest.mark.one_in(3)
+
 CLOCKED = """
 <ssd:Connector name="tick" kind="input"><ssc:Clock/></ssd:Connector>
 <ssd:Connector name="add" kind="input"><ssc:Int32/></ssd:Connector>

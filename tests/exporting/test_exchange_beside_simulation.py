@@ -14,6 +14,8 @@ from tests.engine.ode.test_steps_end_at_events import BALL, CONTROLLER, PLANT, S
 from tests.engine.systems import write_system
 from tests.exporting.fmus import SYSTEMS, exported, follows_a_saved_state, in_fmpy, initialize, instance, real
 
+pytestmark = pytest.mark.one_in(3)
+
 
 def mixed(folder, *exchange):
     """The same system with these components as model exchange, and all others as co-simulation."""

@@ -27,6 +27,8 @@ from tests.exporting.fmus import (
 )
 from tests.exporting.of_exchange import exchange_instance
 
+pytestmark = pytest.mark.one_in(3)
+
 KINDS = pytest.mark.parametrize("kind", ["ModelExchange", "CoSimulation"])
 PARTS = pytest.mark.parametrize("parts", [2, 3], ids="parts{}".format)
 

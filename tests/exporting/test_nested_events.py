@@ -15,6 +15,8 @@ from tests.engine.event_mode.test_event_mode import BOUNCES, edited
 from tests.exporting.fmus import exported
 from tests.exporting.test_event_mode import BALLS, COUPLED, LOOP, PAIR, SYSTEMS
 
+pytestmark = pytest.mark.one_in(3)
+
 
 def wrapped(name, fmu, place, folder, **options):
     """An exported FMU of a system that is nothing but this component, with the same inputs, outputs and clocks."""

@@ -12,6 +12,8 @@ from tests.exporting.fmus import assert_same_bits, exported, in_fmpy, initialize
 from tests.fmu.array_fmus import build, pack, state_space
 from tests.foreign.generators import python_fmu
 
+pytestmark = pytest.mark.one_in(3)
+
 CONNECTIONS = [("Spring.F", "Mass.F"), ("Mass.z", "Spring.z"), ("Mass.v", "Spring.v")]
 
 

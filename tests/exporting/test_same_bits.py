@@ -8,6 +8,8 @@ import ssptool
 from tests.exporting.fmus import SYSTEMS, assert_same_bits, exported, in_fmpy, initialize, instance, real
 from tests.systems.peers import in_ecos, in_libcosim, where_wheels_are
 
+pytestmark = pytest.mark.one_in(3)
+
 COSIMULATED = ["dual_mass_oscillator", "mass_spring_damper", "one_dof_oscillator", "rotational_spring_mass_damper"]
 MASTERS = ["auto", "jacobi", "gauss-seidel"]
 

@@ -19,6 +19,8 @@ from ssptool.network.tree import MOST_ELEMENTS
 from ssptool.studies.expressions import DEEPEST, BadExpression, Expression
 from tests.safety.command_line import typed
 
+pytestmark = pytest.mark.one_in(3)
+
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 
 

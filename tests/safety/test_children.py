@@ -42,6 +42,8 @@ from tests.engine.systems import write_system
 from tests.fmus import build as fmus
 from tests.waiting import PATIENCE
 
+pytestmark = pytest.mark.one_in(3)
+
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 SENT = {"pickle": fmus.SEND_PICKLE, "garbage": fmus.SEND_GARBAGE, "length": fmus.SEND_LENGTH}
 

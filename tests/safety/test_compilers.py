@@ -16,7 +16,10 @@ from ssptool.sandbox import NoSandbox
 from tests.fmu.source_fmus import build_description, system1
 
 closable = pytest.mark.skipif(bool(sandbox.missing()), reason=f"no sandbox here: {sandbox.missing()}")
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="compilers of another kind")
+pytestmark = [
+    pytest.mark.one_in(3),
+    pytest.mark.skipif(sys.platform == "win32", reason="compilers of another kind"),
+]
 
 SECRET = "the key of the user"
 

@@ -20,6 +20,8 @@ from ssptool.renderers import call_sequence
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, WIRES, Folder, network, oscillator
 from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, lacking, oscillation, refuse_after, rigid
 
+pytestmark = pytest.mark.one_in(3)
+
 EXCHANGE = pytest.mark.parametrize("exchange", ("System1", "System2"))
 HEAVY = 5 / 3
 MASTERS = [
