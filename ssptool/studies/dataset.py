@@ -29,6 +29,7 @@ from ssptool.engine.settings import present_names
 from ssptool.engine.trace import Trace
 from ssptool.errors import UnusableFile, WrongUsage, counted, studies_need
 from ssptool.foreign_text import json_content, json_text, one_line
+from ssptool.studies.accuracy import ACCURACY, LIMIT, REMARK
 from ssptool.studies.definition import Points, RunOutcome, RunStatus, Task
 from ssptool.studies.designs import FactorValue
 from ssptool.tempfiles import lock, open_unread
@@ -520,9 +521,9 @@ def row_of(outcome: RunOutcome) -> dict[str, Any]:
         "message": outcome.message,
         "seconds": outcome.seconds,
         "attempts": outcome.attempts,
-        "accuracy": outcome.accuracy,
-        "accuracy_remark": outcome.accuracy_remark,
-        "accuracy_limit": outcome.accuracy_limit.value,
+        ACCURACY: outcome.accuracy,
+        REMARK: outcome.accuracy_remark,
+        LIMIT: outcome.accuracy_limit.value,
     }
 
 
@@ -539,8 +540,7 @@ def _schema(points: Points, results: Sequence[str], units: Mapping[str, str | No
 
 
 def _accuracy_fields(arrow: Any) -> list[Any]:
-    texts = [arrow.field(name, arrow.string()) for name in ("accuracy_remark", "accuracy_limit")]
-    return [arrow.field("accuracy", arrow.float64()), *texts]
+    return [arrow.field(ACCURACY, arrow.float64()), *(arrow.field(name, arrow.string()) for name in (REMARK, LIMIT))]
 
 
 def _type(arrow: Any, column: Sequence[FactorValue]) -> Any:
