@@ -99,15 +99,16 @@ def typing_place(text: str, offset: int) -> TypingPlace:
 
 def _opened(text: str) -> tuple[tuple[OpenTag, ...], int]:
     """The elements around the end of a text, and the end of its last complete token."""
-    tags, end = list[OpenTag](), 0
+    tags, end = list[tuple[str, str]](), 0
     for token in _TOKEN.finditer(text):
+        start, attributes, empty, closed = token.group("start", "attributes", "empty", "end")
         end = token.end()
-        if token["start"] and not token["empty"]:
-            tags.append(OpenTag(token["start"], _attributes(token["attributes"])))
-        elif token["end"] and any(tag.name == token["end"] for tag in tags):
-            while tags.pop().name != token["end"]:
+        if start and not empty:
+            tags.append((start, attributes))
+        elif closed and any(name == closed for name, _ in reversed(tags)):
+            while tags.pop()[0] != closed:
                 pass
-    return tuple(tags), end
+    return tuple(OpenTag(name, _attributes(stated)) for name, stated in tags), end
 
 
 def _attributes(text: str) -> dict[str, str]:

@@ -33,6 +33,7 @@ from ssptool.language_server.places import Places
 from ssptool.language_server.snapshot import SystemSnapshot
 from ssptool.language_server.systems import Buffers
 from ssptool.network.connectors import settable
+from ssptool.rules.kept import Kept
 from ssptool.rules.links import connectable
 from ssptool.rules.selection import InvalidSettings
 from ssptool.rules.subjects import Structure, around, container
@@ -75,9 +76,11 @@ class Here:
 
 
 def completions_in(
-    system: Path, path: Path, buffers: Buffers, places: Places, offset: int, *, snippets: bool
+    system: Path, path: Path, buffers: Buffers, places: Places, offset: int, kept: Kept, *, snippets: bool
 ) -> list[types.CompletionItem]:
-    """Completions at a position in a document of a system, also if its text is not well-formed there."""
+    """Completions at a position in a document of a system, also if its text is not well-formed there. `kept` are data
+    of earlier completions.
+    """
     place = typing_place(places.text, offset)
     if not place.around and place.tag is None and not _BEGUN.search(places.text[: place.begin] + places.text[offset:]):
         root = _root(path.suffix.lower().removeprefix("."))
@@ -86,13 +89,15 @@ def completions_in(
     if not needs_names:
         return completions(Here(place), places, offset, snippets=snippets)
     with ExitStack() as opened:
-        for text in dict.fromkeys((places.text, without_tag(places.text, place, offset))):
+        # First the text that stays the same while somebody types in this tag, so that it is read once.
+        for text in dict.fromkeys((without_tag(places.text, place, offset), places.text)):
             try:
-                snapshot = opened.enter_context(SystemSnapshot(system, {**buffers, path: text}, places.codec))
+                snapshot = opened.enter_context(SystemSnapshot(system, {**buffers, path: text}, places.codec, kept))
             except (InvalidDocument, InvalidSettings, OSError):
                 continue
-            document = snapshot.document(path)
-            if document is not None and (structure := snapshot.structure_of(document)) and structure.file.valid:
+            # In this order: the package uses kept documents, unless they have been read already.
+            known, document = snapshot.package.structures, snapshot.document(path)
+            if known and document and (structure := snapshot.structure_of(document)) and structure.file.valid:
                 at = document.text.node_at(len(text[: place.begin].encode()))
                 here = Here(place, snapshot, document, at if isinstance(at, Element) else None)
                 return completions(here, places, offset, snippets=snippets)

@@ -76,11 +76,11 @@ class Places:
     @cached_property
     def _ends(self) -> "array[int]":
         """The offset of the end of each line, before its line break."""
-        return array("q", [*(end.start() for end in _LINE_END.finditer(self.text)), len(self.text)])
+        return array("q", [*[end.start() for end in _LINE_END.finditer(self.text)], len(self.text)])
 
     @cached_property
     def _starts(self) -> "array[int]":
-        return array("q", [0, *(end.end() for end in _LINE_END.finditer(self.text))])
+        return array("q", [0, *[end.end() for end in _LINE_END.finditer(self.text)]])
 
     @cached_property
     def _columns(self) -> UnitTable:

@@ -78,6 +78,7 @@ class OpenSystem:
     changes: int = 0
     snapshot: SystemSnapshot | None = None
     kept_for_snapshots: Kept = field(default_factory=Kept)
+    kept_for_completions: Kept = field(default_factory=Kept)
     snapshot_of: int = -1
     outlines: dict[Path, list[types.DocumentSymbol]] = field(default_factory=dict)
 
@@ -95,6 +96,7 @@ class SspLanguageServer(LanguageServer):
         self.rest = rest
         self.systems: dict[Path, OpenSystem] = {}
         self._system_of: dict[Path, Path] = {}
+        self._places: dict[Path, Places] = {}
         self.one_check_at_a_time = asyncio.Lock()
         self.one_answer_at_a_time = asyncio.Lock()
         self.shown_descriptions = ShownDescriptions()
@@ -115,10 +117,18 @@ class SspLanguageServer(LanguageServer):
     def places(self, path: Path) -> Places:
         """The text of a file, as it is in the editor, or on disk if it is not open."""
         open_document = self.workspace.text_documents.get(uri_of(path))
-        if open_document is not None:
-            return Places(open_document.source, self.codec)
-        text = path.read_bytes().decode("utf-8-sig") if path.is_file() else ""
-        return Places(text, self.codec)
+        if open_document is None:
+            return Places(path.read_bytes().decode("utf-8-sig") if path.is_file() else "", self.codec)
+        known = self._places.get(path)
+        if known is None or known.text != open_document.source:
+            known = self._places[path] = Places(open_document.source, self.codec)
+        return known
+
+    def forget(self, uri: str) -> None:
+        """Drop data of a closed document."""
+        self.shown_tokens.forget(uri)
+        if (path := path_of(uri)) is not None:
+            self._places.pop(path, None)
 
     def version_of(self, path: Path) -> int | None:
         open_document = self.workspace.text_documents.get(uri_of(path))
@@ -362,7 +372,7 @@ def _follow_documents(server: SspLanguageServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
-        server.shown_tokens.forget(params.text_document.uri)
+        server.forget(params.text_document.uri)
         server.typed(params.text_document.uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
@@ -470,9 +480,9 @@ def _help_typing(server: SspLanguageServer) -> None:
             of_client = server.client_capabilities.text_document
             item = None if of_client is None or of_client.completion is None else of_client.completion.completion_item
             snippets = item is not None and bool(item.snippet_support)
-            offset = places.offset(params.position)
+            offset, kept = places.offset(params.position), system.kept_for_completions
             return await asyncio.to_thread(
-                completions_in, system.path, path, buffers, places, offset, snippets=snippets
+                completions_in, system.path, path, buffers, places, offset, kept, snippets=snippets
             )
 
     @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)

@@ -54,6 +54,19 @@ async def test_what_is_half_typed_is_completed(author: Author, oscillator: Path,
     assert not none & found.keys()
 
 
+async def test_what_is_offered_follows_changes_elsewhere(author: Author, oscillator: Path):
+    structure, tag = oscillator / "SystemStructure.ssd", '<!-- here --><ssd:Connection startElement="'
+    author.open(structure)
+    author.type(structure, LAST, f"{LAST}{tag}")
+    assert {"System1", "System2"} <= (await offered(author, structure, tag)).keys()
+    author.type(structure, tag, f"{tag}S")  # a document kept from before serves again
+    assert {"System1", "System2"} <= (await offered(author, structure, f"{tag}S")).keys()
+    author.type(structure, '<ssd:Component name="System1"', '<ssd:Component name="Mass"')
+    found = await offered(author, structure, f"{tag}S")
+    assert "Mass" in found
+    assert "System1" not in found
+
+
 async def test_variables_come_from_inside_the_fmu_and_units_from_document_and_fmus(author: Author, oscillator: Path):
     structure = oscillator / "SystemStructure.ssd"
     author.open(structure)

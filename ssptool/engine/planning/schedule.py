@@ -203,11 +203,13 @@ class _Evaluation(NamedTuple):
     slots: Sequence[Sequence[int]]
     outputs: AbstractSet[int]
 
-    def inside(self, one: int | Loop) -> bool:
-        """True for signals of components that have slots; the system's own inputs and outputs are neither set nor
-        computed.
+    @property
+    def inside(self) -> list[int | Loop]:
+        """The order of the signals of components that have slots; the system's own inputs and outputs are neither set
+        nor computed.
         """
-        return bool(self.slots[one if isinstance(one, int) else one.vertices[0]])
+        slots = self.slots
+        return [one for one in self.order if slots[one if isinstance(one, int) else one.vertices[0]]]
 
     def slots_of(self, vertices: Iterable[int]) -> tuple[int, ...]:
         return tuple(chain.from_iterable(map(self.slots.__getitem__, vertices)))
@@ -239,8 +241,7 @@ class Schedules:
 
     def initialization(self) -> tuple[Call | SolveLoop, ...]:
         known = self._evaluation(Stage.INITIALIZATION)
-        steps = schedule(known.graph, filter(known.inside, known.order), known.outputs)
-        return self._calls(steps, known, Stage.INITIALIZATION)
+        return self._calls(schedule(known.graph, known.inside, known.outputs), known, Stage.INITIALIZATION)
 
     def groups(self) -> tuple[PlannedGroup, ...]:
         known = self._evaluation(Stage.COMMUNICATION)
@@ -252,10 +253,9 @@ class Schedules:
         groups = self._group_order()
         place = {name: number for number, names in enumerate(groups) for name in names}
         parts: dict[int, list[int | Loop]] = defaultdict(list)
-        for one in known.order:
-            vertices = one.vertices if isinstance(one, Loop) else (one,)
-            if known.slots[vertices[0]] and not needed.isdisjoint(vertices):
-                parts[place[signals[vertices[0]].component]].append(one)
+        for one in known.inside:
+            if one in needed or (isinstance(one, Loop) and not needed.isdisjoint(one.vertices)):
+                parts[place[signals[one if isinstance(one, int) else one.vertices[0]].component]].append(one)
         found: list[PlannedGroup] = []
         stepped: set[str] = set()
         for number, names in enumerate(groups):
@@ -274,8 +274,7 @@ class Schedules:
             return None
         inside = set(self.exchange)
         known = self._evaluation_of(inside, Stage.CONTINUOUS)
-        steps = schedule(known.graph, filter(known.inside, known.order), known.outputs)
-        calls = self._calls(steps, known, Stage.CONTINUOUS)
+        calls = self._calls(schedule(known.graph, known.inside, known.outputs), known, Stage.CONTINUOUS)
         sources, slots = self.table.sources, self.table.slots
         fed = [s for name in self.exchange for s in self.instances[self.index[name]].inputs if s in sources]
         inputs = tuple(slots[signal] for signal in fed if sources[signal].source.component not in inside)
