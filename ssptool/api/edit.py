@@ -4,7 +4,7 @@ Each function that writes checks the system before and after: new errors raise `
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,8 +83,15 @@ def new_errors(
     if not now:
         return ()
     found = (each for each in _found_on_disk(archive.path) if weaker_counts or each.severity is Severity.ERROR)
+    return not_among(now, found, renamed)
+
+
+def not_among(
+    now: Iterable[Diagnostic], earlier: Iterable[Diagnostic], renamed: Mapping[str, str]
+) -> tuple[Diagnostic, ...]:
+    """The findings that differ from earlier ones in more than lines and renamed names."""
     old, new = _name_placeholders(renamed)
-    before = {key for each in found for key in _identifying_keys(each, old)}
+    before = {key for each in earlier for key in _identifying_keys(each, old)}
     return tuple(each for each in now if before.isdisjoint(_identifying_keys(each, new)))
 
 

@@ -5,7 +5,7 @@ name or of a mapping target. A parameter that is mapped, or that sets nothing, i
 entries.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import escape
@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 from lsprotocol import types
 
 from ssptool.api.check import switches_of
-from ssptool.api.edit import new_errors
+from ssptool.api.edit import not_among
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic
@@ -30,7 +30,7 @@ from ssptool.language_server.systems import Buffers, open_system
 from ssptool.option_words import Sharing
 from ssptool.rules.bindings import ParameterUse, uses
 from ssptool.rules.kept import Kept
-from ssptool.rules.runner import check_with_fixes, open_checked
+from ssptool.rules.runner import check, check_with_fixes, open_checked
 from ssptool.rules.subjects import LoneDocument, around
 
 
@@ -161,24 +161,24 @@ def _path(element: Element) -> tuple[str, ...]:
 
 def _caused(
     archive: Archive, files: EditedFiles, editor: Editor, system: Path, buffers: Buffers, kept: Kept
-) -> list[Diagnostic]:
-    """Errors that the unsaved texts have with the new name, and neither they nor the files on disk with the old one."""
-    if system.exists():  # most often there is no error, which takes least time to find with data of earlier checks
-        switches = switches_of(system)
+) -> Sequence[Diagnostic]:
+    """Errors that the unsaved texts have with the new name only."""
+    switches = switches_of(system)
+    if system.exists():  # opened again, because data of earlier checks are of trees that are not edited
         with open_checked(system, switches.outside, inside=True) as present:
             for name, content in files.items():
                 if content is None:
                     present.remove(name)
                 elif archive.has(name):
                     present.put(name, content)
-            if not check_with_fixes(present, kept=kept).report.errors:
-                return []
-    found = new_errors(archive, renamed=editor.renamed)
-    if not found:
-        return []
-    with open_system(system, buffers, switches_of(system)) as before:
-        already = new_errors(before)
-    return [one for one in found if one not in already]
+            errors = check_with_fixes(present, kept=kept).report.errors
+    else:
+        errors = check(archive).errors
+    if not errors:
+        return ()
+    with open_system(system, buffers, switches) as before:
+        earlier = check_with_fixes(before, kept=kept).report.diagnostics
+    return not_among(errors, earlier, editor.renamed)
 
 
 def edit_of_renaming(

@@ -219,6 +219,20 @@ async def test_every_prefix_of_a_document_has_a_place():
     assert ([tag.name for tag in place.around], place.attribute, place.typed) == (["a"], "f", "g")
 
 
+async def test_an_error_that_names_an_element_does_not_keep_its_name(author: Author, oscillator: Path):
+    structure = oscillator / "SystemStructure.ssd"
+    author.open(structure)
+    author.type(structure, 'startElement="System2" startConnector="F"', 'startElement="System2" startConnector="Fz"')
+    document, at = (
+        types.TextDocumentIdentifier(uri_of(structure)),
+        begin(author.texts[structure], 'name="System2', 8).start,
+    )
+    edit = await author.client.text_document_rename_async(types.RenameParams(document, at, "Second"))
+    assert isinstance(edit, types.WorkspaceEdit)
+    author.take(edit)
+    assert 'startElement="Second" startConnector="Fz"' in author.texts[structure]
+
+
 async def test_a_part_of_the_name_of_a_parameter_renames_what_it_means(author: Author, oscillator: Path):
     structure, values = oscillator / "SystemStructure.ssd", oscillator / "resources" / "dual_mass_oscillator.ssv"
     text = author.open(structure)
