@@ -35,7 +35,8 @@ from benchmarks.stepped import stepped
 from ssptool.documents.archive import Archive
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.writer import WritingThread, blocks_at_once, rows_at_once
-from ssptool.engine.simulate import run
+from ssptool.engine.run.execution import Job
+from ssptool.engine.simulate import Run
 from ssptool.engine.trace import Floats
 from ssptool.fmu.description import FmuDescription
 from ssptool.fmu.read_description import read_description
@@ -100,7 +101,7 @@ def _final(plan: Plan, row: Floats) -> tuple[float, ...]:
 def whole_run(plan: Plan) -> float:
     """[s] per macro step as `simulate` states it: with chunks, progress and row 0."""
     with Archive.open(SYSTEM) as archive:
-        result = run(plan, archive)
+        result = Run(Job(plan, archive)).result()
     result.unwrap()
     return result.statistics.seconds / plan.interval.steps
 

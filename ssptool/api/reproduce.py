@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ssptool.api.check import Files, switches_of
-from ssptool.api.run import MIB, limits_of, read_manifest, read_trace, simulate
+from ssptool.api.run import MIB, limits_of, limits_of_child, read_manifest, read_trace, simulate
 from ssptool.arguments import WrongArgument, flag, texts
 from ssptool.arguments import path as checked_path
 from ssptool.arguments import paths as checked_paths
@@ -21,7 +21,6 @@ from ssptool.engine.failure import Ending
 from ssptool.engine.run.manifest import INSIGHT, differences, versions
 from ssptool.engine.run.result import Result
 from ssptool.engine.settings import Limits
-from ssptool.engine.simulate import require_isolation
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue, abbreviated, counted, is_own
 from ssptool.option_words import Boxing
@@ -122,9 +121,7 @@ def reproduce(
     allowed = TOLERANCE if tolerance is None else tolerance
     limits = limits_of(timeout, step_timeout, memory_limit, sandbox, switches_of(Path(given)).sandbox)
     apart = None if isolated is None else flag("isolated", isolated)
-    if limits != Limits():
-        require_isolation(apart is not False)
-    process = _Process(apart, limits, flag("compile", compile))
+    process = _Process(apart, limits, limits_of_child(limits, apart), flag("compile", compile))
     folders = checked_paths("allow_outside", allow_outside)
     with passing(texts("env", env, "the name of an environment variable")):
         if study := re.fullmatch(r"(?P<folder>.+)#(?P<number>\d+)", given):
@@ -141,6 +138,7 @@ class _Process(NamedTuple):
 
     isolated: bool | None
     limits: Limits
+    child: Limits | None
     compile: bool
 
     def keywords(self) -> dict[str, Any]:
@@ -430,9 +428,7 @@ def _value_files(study: Study) -> Iterator[Path]:
 
 def _outcome(checked: CheckedStudy, task: Task, process: _Process) -> RunOutcome:
     with StudyWorker(checked.study, checked.signals) as worker:
-        if process.isolated or process.limits != Limits():
-            return worker.run_apart(task, process.limits)
-        return worker.run(task)
+        return worker.run(task) if process.child is None else worker.run_apart(task, process.child)
 
 
 def _study_inputs(then: Mapping[str, str], now: Mapping[str, str]) -> Iterator[InputCheck]:

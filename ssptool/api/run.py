@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -51,8 +51,9 @@ from ssptool.engine.recording.formats import read_manifest as read_manifest
 from ssptool.engine.recording.formats import read_trace as read_trace
 from ssptool.engine.run.accuracy import AccuracyMethod
 from ssptool.engine.run.accuracy_check import AccuracyCheck, Refined
+from ssptool.engine.run.execution import Job
 from ssptool.engine.run.make_plan import planned
-from ssptool.engine.run.manifest import Arguments, Input
+from ssptool.engine.run.manifest import Arguments, Input, Provenance
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.result import NO_UNITS, UNITS
 from ssptool.engine.run.result import Result as Result
@@ -60,7 +61,7 @@ from ssptool.engine.run.saved import continued
 from ssptool.engine.run.summary import summary_text as summary_text
 from ssptool.engine.settings import Limits, SettingsOptions, present_names
 from ssptool.engine.settings import Settings as Settings
-from ssptool.engine.simulate import run
+from ssptool.engine.simulate import Run
 from ssptool.engine.trace import Trace as Trace
 from ssptool.errors import ContradictingSettings
 from ssptool.fmu.processes import AVAILABLE, MISSING
@@ -264,12 +265,11 @@ def simulate(
         limits_of(timeout, step_timeout, memory_limit, sandbox, setting),
         go_on=_callable("go_on", go_on, "a function without arguments"),
     )
-    limited = limits != Limits()
-    apart = limited if isolated is None else flag("isolated", isolated)
+    apart = None if isolated is None else flag("isolated", isolated)
+    limited = limits_of_child(limits, apart)
     asked = None if accuracy is None else accuracy_of("accuracy", accuracy)
     begin = None if saved is None else path("saved", saved)
-    with ExitStack() as stack:
-        opened = stack.enter_context(opened_plan(simulate, system, options, keep=True))
+    with opened_plan(simulate, system, options, keep=True) as opened:
         wanted = accuracy_by_default(opened.accuracy) if asked is None else asked
         made, sources, replan = opened.built(flag("compile", compile))
         state, inputs = None, opened.inputs()
@@ -277,32 +277,35 @@ def simulate(
             wanted = _unchecked(wanted)
             made, state = continued(absolute(begin), made, replan, recording.signals)
             inputs = (*inputs, Input(str(begin), absolute(begin)))
-        stack.enter_context(passing(texts("env", env, "the name of an environment variable")))
         checks = _Checks(wanted, opened.identity(absolute(path("system", system)), inputs, recording.signals))
-        result = run(
+        job = Job(
             made,
             sources,
-            recording=recording,
-            isolated=apart,
-            limits=limits if apart or limited else None,
             measured=flag("statistics", statistics),
             realtime=None if realtime is None else number("realtime", realtime),
-            repeats=isolated is not False,
-            progress=_callable("progress", progress),
-            inputs=inputs,
-            kept=opened.earlier if state is None else None,
             saved=state,
             save=None if save is None else path("save", save),
-            check=checks.next(replan),
-            arguments=opened.arguments.beside(
-                record=recording.signals,
-                every=every,
-                output_step=recording.output_step,
-                units=recording.units,
-                compile=compile,
-                saved=None if begin is None else str(absolute(begin)),
-            ),
+            repeats=apart is not False,
         )
+        arguments = opened.arguments.beside(
+            record=recording.signals,
+            every=every,
+            output_step=recording.output_step,
+            units=recording.units,
+            compile=compile,
+            saved=None if begin is None else str(absolute(begin)),
+        )
+        one = Run(
+            job,
+            recording,
+            limited,
+            progress=_callable("progress", progress),
+            provenance=Provenance(inputs, arguments),
+            check=checks.next(replan),
+            kept=opened.earlier if state is None else None,
+        )
+        with passing(texts("env", env, "the name of an environment variable")):
+            result = one.result()
         checks.keep(result)
         return result
 
@@ -489,6 +492,21 @@ def limits_of(
         None if memory_limit is None else int(number("memory_limit", memory_limit) * MIB),
         asked,
     )
+
+
+def limits_of_child(limits: Limits, isolated: bool | None) -> Limits | None:
+    """Limits of the child process that calls the FMUs; None: this process calls them, the default without a limit.
+
+    Raises ContradictingSettings.
+    """
+    limited = limits != Limits()
+    if limited and isolated is False:
+        raise ContradictingSettings(
+            "limits or a sandbox without isolation",
+            "they need a child process for the FMUs",
+            "leave out isolated=False, or the limits",
+        )
+    return limits if limited or isolated else None
 
 
 class _Checks(NamedTuple):

@@ -61,7 +61,7 @@ from ssptool.engine.run.refinement import AUTO_SECONDS, FinerRun
 from ssptool.engine.run.selection import select
 from ssptool.engine.run.unresolved_growth import blown_up
 from ssptool.engine.settings import Limits, Settings
-from ssptool.engine.simulate import FinerRuns, run
+from ssptool.engine.simulate import FinerRuns, Run
 from ssptool.engine.trace import Floats, Trace
 from ssptool.guard import ask_to_end
 from ssptool.option_words import Boxing
@@ -129,7 +129,7 @@ class StudyWorker:
         try:
             prepared, _ = self._prepared(task)
             plan = self._plan(prepared, task)
-            result = run(plan, prepared.sources(plan), isolated=True, limits=limits)
+            result = Run(Job(plan, prepared.sources(plan)), limits=limits).result()
             outcome = self._outcome(task, plan, result.failure, result.trace)
         except Exception as error:
             outcome = failed(task, error)

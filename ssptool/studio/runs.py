@@ -23,13 +23,13 @@ from ssptool.engine.planning.plan import Plan, call_sequence
 from ssptool.engine.recording.follow import follow
 from ssptool.engine.recording.formats import check_output, open_writer, read_manifest, read_trace
 from ssptool.engine.run.accuracy_check import AccuracyCheck
-from ssptool.engine.run.execution import Statistics
+from ssptool.engine.run.execution import Job, Statistics
 from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.plots import curves_of
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.result import Result
 from ssptool.engine.settings import Limits, Settings
-from ssptool.engine.simulate import run
+from ssptool.engine.simulate import Run
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongUsage, abbreviated, counted, is_own
 from ssptool.foreign_text import json_text
@@ -318,17 +318,9 @@ class StudioRuns:
         following = Thread(target=self._follow, args=(one, file), daemon=True)
         following.start()
         try:
-            recording, limits = Recording(file), Limits(go_on=one.go_on, sandbox=self._sandbox)
-            done = run(
-                plan,
-                copy.archive,
-                recording=recording,
-                isolated=True,
-                limits=limits,
-                progress=_progress(one),
-                check=check,
-            )
-            self._ended(one, done, check, wanted)
+            job, limits = Job(plan, copy.archive), Limits(go_on=one.go_on, sandbox=self._sandbox)
+            begun = Run(job, Recording(file), limits, progress=_progress(one), check=check)
+            self._ended(one, begun.result(), check, wanted)
         except RunCancelled:
             one.status = CANCELLED
         except Exception as problem:

@@ -6,9 +6,9 @@ from pathlib import Path
 from ssptool import Settings
 from ssptool.documents.diagnostics import Position
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.fmu.read_description import read_description
 from ssptool.network.network import Assignment, Experiment, FlatComponent, Network, Port, Signal, Wire
+from tests.engine.running import run
 
 RESOURCES = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator" / "resources"
 NOWHERE = Position("hand-made", 1)

@@ -13,10 +13,10 @@ from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.kernel.calls import Call
 from ssptool.engine.run.system import LoadedSystem
-from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.errors import WrongValue
 from ssptool.renderers import call_sequence
+from tests.engine.running import run
 from tests.fmu.array_fmus import (
     TYPES,
     build,

@@ -13,7 +13,7 @@ import ssptool
 from ssptool import read_trace
 from ssptool.engine.run import execution
 from ssptool.engine.run.recorder import Recording
-from ssptool.engine.simulate import run
+from tests.engine.running import run
 from tests.engine.test_types import Folder
 from tests.fmu.building import PLATFORM, build_model
 

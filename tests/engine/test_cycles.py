@@ -13,8 +13,8 @@ import pytest
 
 from ssptool import Settings
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI2, FMI3, Folder, oscillator
+from tests.engine.running import run
 
 CYCLES = int(os.environ.get("SSPTOOL_CYCLES", "48"))
 BLOCKS = 6

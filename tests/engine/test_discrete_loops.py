@@ -13,7 +13,7 @@ import pytest
 from fmpy.fmi2 import FMU2Slave
 
 import ssptool
-from ssptool.engine.simulate import run
+from tests.engine.running import run
 from tests.fmu.building import PLATFORM, build_model
 
 SOURCE = Path(__file__).with_name("relay.c")

@@ -7,7 +7,6 @@ import pytest
 import ssptool
 from ssptool import Settings
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.studies.checking import check_study
 from ssptool.studies.study_file import study_from
 from tests.engine.both_ways import runs_of_a_study
@@ -16,6 +15,7 @@ from tests.engine.event_mode.systems import write_system as write_system_at_even
 from tests.engine.masters.test_adaptive import without
 from tests.engine.masters.test_energy import BOND, HELD, write_forgetful
 from tests.engine.ode.systems import couple
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.systems import write_system
 from tests.engine.test_both_ways import STEADY

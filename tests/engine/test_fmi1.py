@@ -14,12 +14,12 @@ from ssptool.engine.failure import Ending, Unsupported, UnsupportedByFmu
 from ssptool.engine.run.execution import Job, execute
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recorder
-from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE, Watch
 from ssptool.fmu.description import UnusableFmu
 from ssptool.renderers import call_sequence
 from tests.engine.dual_mass import FMI1, RESOURCES, WIRES, Folder, network, oscillator, simulate
 from tests.engine.masters.test_orders import STEPS, errors, orders
+from tests.engine.running import run
 from tests.systems.exact_dual_mass import DualMass
 
 WITH_FMI2 = {"System1": "fmi1/System1.fmu", "System2": "System2.fmu"}

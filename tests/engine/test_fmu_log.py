@@ -10,10 +10,10 @@ import pytest
 import ssptool
 from ssptool import read_manifest
 from ssptool.documents.archive import Archive
-from ssptool.engine.simulate import run
 from ssptool.exceptions import WrongUsage
 from ssptool.fmu.binary import FmuBinary
 from ssptool.fmu.instance import FmiError
+from tests.engine.running import run
 from tests.engine.systems import write_system
 from tests.fmu.chatty_fmu import CRASH, FAIL, FAIL_SILENTLY, LOG_IN_THREADS, WARN, build
 

@@ -9,10 +9,10 @@ from ssptool import Settings
 from ssptool.engine.failure import Ending, Unsupported
 from ssptool.engine.kernel.solutions import SolutionStatus
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.network.network import Assignment, Port, Signal, Wire
 from ssptool.network.signal_graph import Stage
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, NO_FLANGE, NOWHERE, Folder, network, oscillator, simulate
+from tests.engine.running import run
 
 
 def start(net, **settings):

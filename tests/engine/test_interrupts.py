@@ -17,9 +17,9 @@ from ssptool.engine.recording.csv import read_csv, read_manifest
 from ssptool.engine.run import recorder
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording, interrupts_deferred
-from ssptool.engine.simulate import run
 from ssptool.tempfiles import locked_output
 from tests.engine.dual_mass import Folder, oscillator
+from tests.engine.running import run
 
 pytestmark = pytest.mark.one_in(3)
 

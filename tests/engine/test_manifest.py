@@ -9,9 +9,9 @@ import ssptool
 from ssptool import Settings, read_manifest
 from ssptool.engine.recording.formats import FORMATS
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.run.manifest import Input
-from ssptool.engine.simulate import run
+from ssptool.engine.run.manifest import Input, Provenance
 from tests.engine.dual_mass import RESOURCES, Folder, oscillator
+from tests.engine.running import run
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -21,7 +21,7 @@ def test_a_manifest_travels_with_every_file(tmp_path, ending):
     path = tmp_path / f"run{ending}"
     fmu = RESOURCES / "System1.fmu"
     plan = make_plan(oscillator(), Settings(stop_time=0.1, step_size=0.01, master="jacobi"))
-    run(plan, Folder(), output=path, inputs=[Input("resources/System1.fmu", fmu)])
+    run(plan, Folder(), output=path, provenance=Provenance([Input("resources/System1.fmu", fmu)]))
     facts = read_manifest(path)
     assert facts["status"] == "completed"
     assert facts["interval"] == {"start": 0.0, "stop": 0.1, "step": 0.01}

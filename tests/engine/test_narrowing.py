@@ -4,8 +4,8 @@ import pytest
 
 import ssptool
 from ssptool.engine.failure import Unsupported
-from ssptool.engine.simulate import run
 from tests.engine.carriers import write_system
+from tests.engine.running import run
 from tests.engine.test_types import Folder
 
 ACCEPT = ["SSD-CONN-008"]

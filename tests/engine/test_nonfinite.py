@@ -12,9 +12,9 @@ from ssptool.engine.failure import Ending, RunError
 from ssptool.engine.recording.decimation import Grid, decimated
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
-from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from tests.engine.dual_mass import Folder, network
+from tests.engine.running import run
 from tests.fmus import build as fmus
 
 H, WHEN = 0.01, 0.455

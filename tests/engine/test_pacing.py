@@ -7,9 +7,9 @@ from ssptool import Settings
 from ssptool.engine.run import execution
 from ssptool.engine.run.execution import Pace
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE
 from tests.engine.dual_mass import Folder, oscillator
+from tests.engine.running import run
 
 
 @pytest.fixture

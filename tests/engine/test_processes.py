@@ -16,11 +16,11 @@ from ssptool.engine.failure import Ending
 from ssptool.engine.kernel.calls import prefix
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.settings import Limits
-from ssptool.engine.simulate import run
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.processes import AVAILABLE
 from ssptool.fmu.processes import process as fmu_process
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, network, oscillator
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.systems import write_system
 from tests.fmus import build as fmus

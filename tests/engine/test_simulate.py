@@ -12,9 +12,9 @@ from ssptool.engine.failure import Ending, RunError
 from ssptool.engine.recording.csv import read_csv
 from ssptool.engine.run.initialization import Initialization
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.fmu.instance import FmuInstance
 from tests.engine.dual_mass import Folder, network, oscillator, simulate
+from tests.engine.running import run
 
 
 def test_a_trace_knows_its_columns_and_times():

@@ -9,8 +9,8 @@ import pytest
 import ssptool
 from ssptool import read_manifest
 from ssptool.engine.failure import Ending
-from ssptool.engine.simulate import run
 from tests.engine.carriers import TYPES, write_system
+from tests.engine.running import run
 
 BIG = 2**62 + 1  # no double is this number
 START = {

@@ -24,11 +24,11 @@ from ssptool.engine.failure import Ending
 from ssptool.engine.isolation import child
 from ssptool.engine.isolation.child import Committed, SharedRows
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.engine.trace import NewEntries
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.processes import AVAILABLE
 from tests.engine.dual_mass import Folder, network
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 from tests.fmus import build as fmus
 

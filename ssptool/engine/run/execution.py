@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import perf_counter, sleep
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
@@ -110,7 +111,9 @@ class Job:
     saved
         Saved simulation to continue from; None: initialize.
     save
-        True if the state at the end is part of the outcome.
+        File for the state at the end, from which another run can continue; None: the state is not saved.
+    repeats
+        Repeat the run once in a child process, with all messages on, if an FMU fails without a message.
     """
 
     plan: Plan
@@ -119,7 +122,8 @@ class Job:
     realtime: float | None = None
     met: tuple[float, ...] = ()
     saved: SavedSimulation | None = None
-    save: bool = False
+    save: Path | None = None
+    repeats: bool = False
 
     @property
     def start(self) -> float:
@@ -273,7 +277,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         for remark in (*assembly.retreats(), *steps.remarks()):
             assembly.remark(remark)
         damped, inexact = steps.damped_phases, steps.inexact
-        state = _saved(job, steps, done.steps, last) if job.save and failure is None else None
+        state = _saved(job, steps, done.steps, last) if job.save is not None and failure is None else None
         terminated = failure is not None and failure.ending is Ending.TERMINATED
         failure = _end(assembly, failure)
         said = _said(assembly)

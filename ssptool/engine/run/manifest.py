@@ -353,7 +353,20 @@ def _shortened(facts: Mapping[str, str]) -> str:
     return ", ".join([*stated[:SHOWN], *(["…"] if len(stated) > SHOWN else [])])
 
 
-NO_ARGUMENTS = Arguments({})
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Files that a run depends on, and the arguments with which its caller made the plan."""
+
+    inputs: Sequence[Input] = ()
+    arguments: Arguments = Arguments({})
+
+    @property
+    def system(self) -> str | None:
+        """Path of the system; None: not known."""
+        return self.arguments.values.get("system")
+
+
+UNKNOWN = Provenance()
 
 
 def manifest(
@@ -365,8 +378,7 @@ def manifest(
     notes: Sequence[str] = (),
     problems: Sequence[LoggedProblems] = (),
     *,
-    inputs: Sequence[Input] = (),
-    arguments: Arguments = NO_ARGUMENTS,
+    provenance: Provenance = UNKNOWN,
     factors: Sequence[Override] = (),
     accuracy: Accuracy = UNCHECKED,
     warnings: Sequence[RunWarning] = (),
@@ -390,10 +402,10 @@ def manifest(
         "status": status,
         "failure": failure,
         "columns": list(plan.columns if columns is None else columns),
-        "inputs": [{"name": one.name, "sha256": _sha256(one.path)} for one in inputs],
+        "inputs": [{"name": one.name, "sha256": _sha256(one.path)} for one in provenance.inputs],
         "interval": {"start": interval.start, "stop": interval.stop, "step": interval.step},
-        "arguments": arguments.values,
-        "unstated": arguments.unstated,
+        "arguments": provenance.arguments.values,
+        "unstated": provenance.arguments.unstated,
         "settings": plan.settings,
         "overrides": (*factors, *_others(overrides(plan), factors)),
         "accepted": [{"code": one.code, "place": str(one.position), "message": one.message} for one in plan.accepted],

@@ -10,13 +10,13 @@ from scipy.linalg import expm
 import ssptool
 from ssptool import Settings
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, network
 from tests.engine.event_mode.systems import before_and_after, column, simulate
 from tests.engine.event_mode.test_clocks import LOOP, SAMPLE, bounces, sampled_loop
 from tests.engine.event_mode.test_clocks_beside_an_ode import ROUND, changes
 from tests.engine.masters.test_adaptive import without
 from tests.engine.ode.systems import beside, both_sides, couple
+from tests.engine.running import run
 
 MASTERS = pytest.mark.parametrize("master", ("jacobi", "gauss-seidel", "iterated"))
 PAIR = {"Mass": "fmi2/Mass", "Spring": "fmi2/SpringDamper"}

@@ -9,11 +9,11 @@ from pytest import approx
 from ssptool import Settings
 from ssptool.engine.failure import Ending, UnsupportedByFmu
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from tests.engine.dual_mass import Folder, network
 from tests.engine.event_mode.test_clocks import bounces
 from tests.engine.ode.systems import beside, both_sides, check_same, couple, lacking, saved_and_resumed
+from tests.engine.running import run
 
 MASTERS = pytest.mark.parametrize("master", ("jacobi", "gauss-seidel", "iterated"))
 SETTINGS = {"tolerance": 1e-9}

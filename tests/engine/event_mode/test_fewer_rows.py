@@ -6,9 +6,9 @@ from pytest import approx
 
 import ssptool
 from ssptool.engine.run.recorder import Recording
-from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import column
+from tests.engine.running import run
 
 FEWER = [{"every": 7}, {"output_step": 0.0173}, {"output_step": 50.0}]
 BALL = {"Ball": "fmi3/Ball", "Counter": "fmi3/Counter"}

@@ -18,11 +18,11 @@ from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.system import LoadedSystem
 from ssptool.engine.settings import Limits
-from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE
 from ssptool.fmu.description import UnusableFmu
 from ssptool.fmu.instance import FmiError
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, RESOURCES, Folder, network, oscillator
+from tests.engine.running import run
 from tests.fmus import build as fmus
 
 pytestmark = pytest.mark.one_in(3)

@@ -7,10 +7,10 @@ import pytest
 
 import ssptool
 from ssptool.engine.kernel.calls import Instruction, Op
-from ssptool.engine.simulate import run
 from ssptool.engine.time_grid import grid_time, grid_times
 from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import write_system
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 
 STEPS = (0.001, 0.1, 1e-3 / 7, 0.2 / 3, 1 / 1024, 3e-6, 1.05 / 11, 86400.0, 1.7e-9, 1.2345678901234567e-07)

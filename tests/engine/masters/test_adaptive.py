@@ -10,10 +10,10 @@ from scipy.linalg import expm
 from ssptool import Settings
 from ssptool.engine.failure import Ending, UnsupportedByFmu
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.network.network import Conversion, Port, Signal, Wire
 from tests.accuracy.parts import Part, write_part
 from tests.engine.dual_mass import FMI2, FMI3, NOWHERE, Folder, network, oscillator, signal, simulate
+from tests.engine.running import run
 from tests.systems.exact_dual_mass import DualMass
 
 

@@ -12,12 +12,12 @@ import ssptool
 from ssptool import Settings
 from ssptool.engine.failure import Ending
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.errors import WrongValue
 from ssptool.exceptions import ContradictingSettings
 from tests.engine.dual_mass import Folder, network, oscillator
 from tests.engine.dual_mass import simulate as simulate_masses
 from tests.engine.masters.test_adaptive import without
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.systems import write_system
 

@@ -14,12 +14,12 @@ from ssptool import Settings
 from ssptool.cli.app import app
 from ssptool.engine.masters.power_bonds import bonds_of_terminals, declared_bonds
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.exceptions import ContradictingSettings
 from ssptool.fmu.terminals import Terminal, TerminalMember, read_terminals
 from ssptool.network.network import Conversion, Signal
 from tests.engine.dual_mass import FMI2, FMI3, RESOURCES, WIRES, Folder, component, oscillator, simulate
 from tests.engine.masters.test_adaptive import error, without
+from tests.engine.running import run
 from tests.engine.systems import write_system
 from tests.systems.exact_dual_mass import DualMass
 

@@ -9,11 +9,11 @@ from ssptool import Settings
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from tests.accuracy.parts import Part, write_part
 from tests.engine.dual_mass import Folder, network, oscillator
 from tests.engine.masters.test_adaptive import without
+from tests.engine.running import run
 from tests.engine.systems import write_system
 from tests.exporting.fmus import SYSTEMS, assert_same_bits, exported, in_fmpy
 

@@ -14,10 +14,10 @@ from ssptool.engine.failure import Ending
 from ssptool.engine.kernel._methods import exponential, step_response
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.system import SystemSteps
-from ssptool.engine.simulate import run
 from ssptool.fmu.instance import FmuInstance
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator, simulate
 from tests.engine.ode.systems import check_same, saved_and_resumed
+from tests.engine.running import run
 from tests.engine.systems import write_system
 from tests.systems import flyball_governor as governor
 

@@ -38,10 +38,10 @@ from ssptool.engine.method_names import (
 )
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.settings import Choice
-from ssptool.engine.simulate import run
 from ssptool.exceptions import ContradictingSettings
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, oscillator
 from tests.engine.event_mode.systems import write_system as write_clocked_system
+from tests.engine.running import run
 
 NAME = "relaxed-jacobi"
 OMEGA, H, MASS = 0.6, 2e-3, 0.03575

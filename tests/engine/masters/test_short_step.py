@@ -7,8 +7,8 @@ import ssptool
 from ssptool import Settings
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
-from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, MIXED, RESOURCES, Folder, oscillator
+from tests.engine.running import run
 from tests.systems.exact_dual_mass import DualMass
 
 pytestmark = pytest.mark.one_in(3)

@@ -6,8 +6,8 @@ from pytest import approx
 
 import ssptool
 from ssptool.engine.failure import Ending
-from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder
+from tests.engine.running import run
 from tests.engine.stimuli.pushed_mass import MASS, write_pushed_mass
 
 

@@ -9,9 +9,9 @@ from ssptool import Settings
 from ssptool.engine.assembly import assembly
 from ssptool.engine.run import freeze
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from tests.engine.dual_mass import Folder, network
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 
 

@@ -13,12 +13,12 @@ from ssptool.engine.assembly import assembly
 from ssptool.engine.failure import Ending, UnsupportedByFmu
 from ssptool.engine.run import initialization
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.engine.time_grid import grid_times
 from ssptool.fmu.description import InterfaceType
 from ssptool.renderers import call_sequence
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, WIRES, Folder, network, oscillator
 from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, lacking, oscillation, refuse_after, rigid
+from tests.engine.running import run
 
 pytestmark = pytest.mark.one_in(3)
 

@@ -6,9 +6,9 @@ import pytest
 from ssptool import Settings
 from ssptool.engine.failure import Ending
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, network
 from tests.engine.ode.systems import beside, both_sides, check_same, couple, integrate, saved_and_resumed
+from tests.engine.running import run
 
 VALVE = {"Tank": "Vessel", "Valve": "Switch", "Log": "Clerk"}
 """A tank is filled by 1/s, and emptied by 3/s through a valve that opens at 0.75 and shuts at 0.25; a clerk writes."""

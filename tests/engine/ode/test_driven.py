@@ -7,11 +7,11 @@ from pytest import approx
 from ssptool import Settings
 from ssptool.engine.planning.stimuli import resolve
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.engine.stimuli.time_signals import Action
 from ssptool.types import Event, Scenario, Table
 from tests.engine.dual_mass import Folder, network
 from tests.engine.ode.systems import beside, check_same, saved_and_resumed
+from tests.engine.running import run
 
 EXCHANGE = pytest.mark.parametrize("exchange", (("A",), ("B",), ("A", "B")), ids="".join)
 

@@ -9,11 +9,11 @@ from ssptool import Settings
 from ssptool.engine.failure import Ending
 from ssptool.engine.method_names import IntegratorName
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.engine.time_grid import grid_times
 from ssptool.network.network import Conversion
 from tests.engine.dual_mass import Folder, network
 from tests.engine.ode.systems import both_sides, bounce_times, integrate
+from tests.engine.running import run
 
 INTEGRATORS = pytest.mark.parametrize("integrator", list(IntegratorName))
 

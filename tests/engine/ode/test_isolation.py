@@ -9,10 +9,10 @@ from ssptool import Settings
 from ssptool.engine.failure import Ending
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.settings import Limits
-from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE
 from tests.engine.dual_mass import FMI2, MIXED, Folder, network, oscillator
 from tests.engine.ode.systems import beside
+from tests.engine.running import run
 from tests.fmus import build as fmus
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="the stand-ins are not built")

@@ -5,9 +5,9 @@ import pytest
 
 from ssptool import Settings
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI2, FMI3, Folder, oscillator
 from tests.engine.ode.systems import both_sides, bounce_times, couple, integrate, oscillation
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 
 STARTS = pytest.mark.parametrize("start", (1e3, 1e6, 1e9))

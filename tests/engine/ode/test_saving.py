@@ -10,10 +10,10 @@ import pytest
 from ssptool import Settings
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.saved import NotSavable
-from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
 from tests.engine.ode.systems import beside, bounce_times, check_same, lacking, oscillation, saved_and_resumed
+from tests.engine.running import run
 
 KINDS = pytest.mark.parametrize(
     "exchange", (("System1", "System2"), ("System1",), ("System2",)), ids=("alone", "System1", "System2")

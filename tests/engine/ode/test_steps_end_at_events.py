@@ -7,12 +7,12 @@ import pytest
 
 from ssptool import Settings
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.network.network import Conversion
 from ssptool.renderers import call_sequence
 from tests.accuracy.parts import Part, write_part
 from tests.engine.dual_mass import Folder, network
 from tests.engine.ode.systems import beside, both_sides, bounce_times, check_same, saved_and_resumed
+from tests.engine.running import run
 
 STEPS = pytest.mark.parametrize("step", (0.03, 0.07, 0.1, 0.25))
 CONTROLLER = Part(

@@ -14,9 +14,9 @@ from ssptool.engine.recording.writer import BLOCK_BYTES
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.selection import select
-from ssptool.engine.simulate import run
 from ssptool.errors import UnknownName
 from tests.engine.dual_mass import Folder, oscillator
+from tests.engine.running import run
 
 
 def plan(**settings):

@@ -10,11 +10,11 @@ from ssptool import Settings, read_trace
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.selection import select
-from ssptool.engine.simulate import run
 from ssptool.errors import UnknownName, WrongValue
 from ssptool.types import Event
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, MIXED, RESOURCES, Folder, oscillator
 from tests.engine.ode.systems import beside
+from tests.engine.running import run
 from tests.systems.exact_dual_mass import DualMass
 
 SECOND = ["System2.x2", "System2.v2", "System2.der(v2)", "System2.x1", "System2.v1"]

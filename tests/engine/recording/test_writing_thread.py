@@ -15,9 +15,9 @@ from ssptool.engine.recording.formats import FORMATS, open_writer
 from ssptool.engine.recording.writer import WritingThread
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
-from ssptool.engine.simulate import run
 from ssptool.engine.trace import Column
 from tests.engine.dual_mass import Folder, oscillator
+from tests.engine.running import run
 from tests.waiting import PATIENCE
 
 ENDINGS = [ending for ending, format in FORMATS.items() if not format.package or find_spec(format.package)]

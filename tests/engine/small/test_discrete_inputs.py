@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import write_system
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 
 H = 0.1

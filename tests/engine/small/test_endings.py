@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.simulate import run
 from ssptool.errors import WrongValue
 from ssptool.fmu.instance import FmuInstance
 from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import write_system
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 
 DECAY = (Var("x", "state", start=1.0), Var("dx", "der", of="x", needs=["x"]), Var("y", "output", needs=["x"]))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import write_system
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 
 MASS = Path(__file__).parents[3] / "systems" / "one_dof_oscillator" / "resources" / "Mass.fmu"

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.simulate import run
 from ssptool.fmu.surroundings import Surroundings
 from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import write_system
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 from tests.exporting.fmus import Messages, exported, initialize, instance
 

@@ -19,10 +19,10 @@ from ssptool.engine.failure import RunError
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.saved import NotSavable, SavedSimulation
 from ssptool.engine.run.selection import select
-from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.errors import UnknownName, UnusableFile, WrongUsage, WrongValue
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 
 

@@ -10,7 +10,6 @@ from pytest import approx
 from ssptool import Settings
 from ssptool.engine.failure import Ending
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.stimuli.inputs import resolve_inputs
 from ssptool.engine.stimuli.scenario import resolve_scenario
@@ -19,6 +18,7 @@ from ssptool.types import Event, Function, Scenario, Table
 from tests.engine.dual_mass import Folder, network
 from tests.engine.event_mode.test_clocks_beside_an_ode import changes
 from tests.engine.ode.systems import beside, both_sides, check_same, saved_and_resumed
+from tests.engine.running import run
 
 TYPES = ("on", "mode", "count", "text", "level", "single", "tiny", "big", "unsigned_big")
 OTHER = {"on": True, "mode": 2, "count": 7, "text": "fault", "level": 0.25, "single": 0.5, "tiny": -3, "big": 2**60 + 1}

@@ -5,7 +5,6 @@ import math
 import pytest
 
 import ssptool
-from ssptool.engine.simulate import run
 from ssptool.studies.checking import check_study
 from ssptool.studies.study_file import study_from
 from tests.engine import both_ways
@@ -15,6 +14,7 @@ from tests.engine.event_mode.conftest import system
 from tests.engine.event_mode.systems import write_system as write_clocked
 from tests.engine.event_mode.test_both_ways_at_events import LOOP, PAIR, SWINGING, TICKED
 from tests.engine.ode.systems import beside
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.stimuli.test_at_events import CHAIN, KINDS, OTHER, TYPES, simulate
 from tests.engine.stimuli.test_everywhere import INPUTS, SCENARIO, write_swing

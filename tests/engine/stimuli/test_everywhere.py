@@ -10,8 +10,8 @@ from pytest import approx
 
 import ssptool
 from ssptool.engine.method_names import AccelerationName
-from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder
+from tests.engine.running import run
 from tests.engine.stimuli.test_coupled import OMEGA, STIFFNESS
 from tests.engine.systems import state_implementation, write_system
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from pytest import approx
 
 import ssptool
-from ssptool.engine.simulate import run
 from ssptool.engine.stimuli.json_nodes import compose_json
 from ssptool.engine.stimuli.scenario_file import read_scenario
 from tests.engine.dual_mass import Folder
+from tests.engine.running import run
 from tests.engine.stimuli.pushed_mass import MASS, step
 from tests.engine.systems import state_implementation
 
