@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.run.accuracy import INSIDE, Accuracy, AccuracyMethod
+from ssptool.engine.run.accuracy import Accuracy, AccuracyLimit, AccuracyMethod
 from ssptool.studies.accuracy import check_words
 from tests.accuracy.measured import EXACT, NOT_MORE_THAN, true_error, written
 from tests.accuracy.parts import Part, write_part
@@ -69,7 +69,7 @@ def test_an_fmu_that_is_good_for_co_simulation_only_costs_a_study_nothing(comple
     [
         (Accuracy(0.02, "A.y", 1.5, 1.0, AccuracyMethod.HALVED, (0.2, 0.1, 0.05)), "`step_size = 0.02`"),
         (
-            Accuracy(0.02, "A.y", 1.5, None, AccuracyMethod.MODEL_EXCHANGE, (0.2, 1e-9), INSIDE),
+            Accuracy(0.02, "A.y", 1.5, None, AccuracyMethod.MODEL_EXCHANGE, (0.2, 1e-9), limit=AccuracyLimit.INSIDE),
             '`implementation = "me"`',
         ),
     ],

@@ -47,11 +47,7 @@ APART = 1e3
 blown up.
 """
 
-INSIDE = "more than smaller steps show: it is inside the FMUs; `--implementation me` has none of it"
-TOO_LARGE = "the steps are too large for a reliable estimate"
 NOT_FALLING = "it does not fall with smaller steps"
-UNSEEN = "the results do not depend on the step, so there is no coupling error; errors inside the FMUs are not seen"
-
 
 _OPTION = re.compile(r"`--([a-z-]+) ([^` ]+)`")
 
@@ -70,6 +66,15 @@ class AccuracyLimit(StrEnum):
     """The steps are too large for a reliable estimate."""
     INSIDE = "inside"
     """The error is inside the FMUs, so that smaller steps do not reduce it."""
+
+
+_REMARKS = {
+    AccuracyLimit.UNSEEN: "the results do not depend on the step, so there is no coupling error; errors inside the "
+    "FMUs are not seen",
+    AccuracyLimit.TOO_LARGE: "the steps are too large for a reliable estimate",
+    AccuracyLimit.INSIDE: "more than smaller steps show: it is inside the FMUs; `--implementation me` has none of it",
+}
+"""Remarks that follow from the limit alone."""
 
 
 class AccuracyMethod(StrEnum):
@@ -108,7 +113,7 @@ class Accuracy:
     steps
         Macro steps [s], or tolerances, of the runs that were compared; the first is that of the run.
     remark
-        Reason for a missing check, or a limit of the estimate.
+        Reason for a missing check, or a limit of the estimate (default: the words for `limit`).
     limit
         Kind of this limit, if the use of the estimate depends on it.
     wanted
@@ -135,6 +140,10 @@ class Accuracy:
     blown_up: bool = False
     default: str = ""
     limit: AccuracyLimit = AccuracyLimit.NONE
+
+    def __post_init__(self) -> None:
+        if not self.remark:
+            object.__setattr__(self, "remark", _REMARKS.get(self.limit, ""))
 
     @property
     def asked(self) -> bool:
@@ -310,7 +319,7 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
         if found.error is not None and worst.error is not None and found.error > worst.error:
             worst = replace(found, signal=column.signal, method=method, steps=tuple(steps))
     if method.is_of_coupling and worst.error is not None and worst.error <= ROUNDING:
-        return Accuracy(method=method, steps=tuple(steps), remark=UNSEEN, limit=AccuracyLimit.UNSEEN)
+        return Accuracy(method=method, steps=tuple(steps), limit=AccuracyLimit.UNSEEN)
     return replace(worst, errors=errors)
 
 
@@ -400,7 +409,7 @@ def _of_real(t: Floats, values: Sequence[Floats], ratio: float) -> Accuracy:
     if fall is not None and fall < LEAST_FALL:
         remark, falling = NOT_FALLING, LEAST_FALL
     elif first.size > LARGE:
-        remark, limit, falling = TOO_LARGE, AccuracyLimit.TOO_LARGE, min(falling, ASSUMED_FALL)
+        limit, falling = AccuracyLimit.TOO_LARGE, min(falling, ASSUMED_FALL)
     return Accuracy(first.size / (1 - 1 / falling), "", first.time, order, remark=remark, limit=limit)
 
 

@@ -14,7 +14,6 @@ from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.planning.fixed_steps import bound_to_steps
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.accuracy import (
-    INSIDE,
     ROUNDING,
     Accuracy,
     AccuracyLimit,
@@ -263,7 +262,7 @@ class RefinedRuns:
             return with_larger(found, other, AS_LARGE)
         larger = with_larger(other, found, 1 / AS_LARGE)
         seen = other.remark or other.error <= ROUNDING
-        return larger if seen else replace(larger, remark=INSIDE, limit=AccuracyLimit.INSIDE)
+        return larger if seen else replace(larger, limit=AccuracyLimit.INSIDE)
 
     def _exchanged(self, level: int) -> Trace | None:
         """Trace of all components as one ODE, with the rows of a level; None if no such run is possible."""
