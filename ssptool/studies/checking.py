@@ -484,7 +484,7 @@ class _StudyCheck:
         """Check every value in every configuration, as long as time allows; returns notes on what was not checked."""
         rows = configurations(self.study, points)
         # Settings are checked by themselves at once, so no wrong one is left to what time allows.
-        ordered = [each for each in _different_ones_first(rows) if self._has_valid_settings(each)]
+        ordered = [each for each in _different_ones_first(rows) if self._check_settings(each)]
         end = monotonic() + CHECK_SECONDS
         current: tuple[Configuration | None, PreparedSystem | None] = None, None
         with ExitStack() as stack:
@@ -503,7 +503,8 @@ class _StudyCheck:
                     self._configuration(current[1], wanted, points, rows[wanted])
         return []
 
-    def _has_valid_settings(self, wanted: Configuration) -> bool:
+    def _check_settings(self, wanted: Configuration) -> bool:
+        """Check the settings of a configuration; returns False after a finding."""
         try:
             settings_of(self.study, wanted)
         except ValueError as problem:
