@@ -10,12 +10,10 @@ from ssptool.engine.simulate import Run
 OF_JOB = {one.name for one in fields(Job)}
 
 
-def run(plan, sources, *, output=None, isolated=False, **options):
+def run(plan, sources, *, recording=None, output=None, isolated=False, **options):
     """The result of a plan; `isolated`: in a child process without limits."""
     job = Job(plan, sources, **{name: value for name, value in options.items() if name in OF_JOB})
     rest = {name: value for name, value in options.items() if name not in OF_JOB}
     if isolated:
         rest.setdefault("limits", Limits())
-    if output is not None:
-        rest["recording"] = Recording(output)
-    return Run(job, **rest).result()
+    return Run(job, recording or Recording(output), **rest).result()

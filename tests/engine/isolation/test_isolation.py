@@ -211,11 +211,6 @@ def test_a_child_names_the_original_of_a_temporary_copy(start, tmp_path):
     assert str(found.value).startswith(f"{tmp_path / 'Spring'}: the binary cannot be loaded")
 
 
-def test_limits_need_a_child():
-    with pytest.raises(ValueError, match="need a child process"):
-        run(make_plan(oscillator(), Settings(stop_time=0.1, step_size=0.01)), Folder(), limits=Limits(seconds=1))
-
-
 def test_a_trace_that_was_not_kept_says_where_it_is(tmp_path):
     path = tmp_path / "run.csv"
     plan = make_plan(oscillator(), Settings(stop_time=0.1, step_size=0.01))
