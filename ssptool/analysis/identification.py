@@ -127,27 +127,13 @@ def identified(run: SteppedRun, time: float, inputs: Sequence[LinearVariable]) -
     """
     columns = [place for place, column in enumerate(run.plan.columns) if column.type in REAL_TYPES]
     sizes = np.array([JUMP * (abs(one.value) or 1.0) for one in inputs])
-    names = [one.name for one in inputs]
-
-    def measure(steps: int) -> tuple[_Jumped, Floats, Responses]:
-        after = partial(_outputs, run, inputs, columns, _starts(run, time), steps=steps)
-        usual = after({})
-        return after, usual, _responses(names, sizes, after, usual)
-
-    try:
-        after, usual, responses = measure(STEPS)
-    except RunError as problem:  # far from the point, as an unstable system gets
-        reached = int((problem.failure.time - time) / run.plan.interval.step / 2)
-        if reached < FEWEST_STEPS:
-            raise
-        run.reset()
-        run.run_until(time)
-        after, usual, responses = measure(reached)
+    after, usual, responses = _measured(run, time, inputs, columns, sizes)
     steps = len(responses.found) - 1
     A, B, C, error = _realized(responses, sizes)
     D = responses.found[0]
     test = np.where(np.arange(len(inputs)) % 2, -0.6, 1.0) * sizes
-    measured = (after(dict(zip(names, test.tolist(), strict=True))) - usual)[: steps + 1]
+    jumps = {one.name: jump for one, jump in zip(inputs, test.tolist(), strict=True)}
+    measured = (after(jumps) - usual)[: steps + 1]
     predicted = _predicted(A, B, C, D, steps) @ test
     scale = np.maximum(np.abs(responses.found).max(axis=0) @ np.abs(test), np.finfo(float).tiny)
     error = max(error, float((np.abs(measured - predicted) / scale).max()))
@@ -181,6 +167,30 @@ def identified(run: SteppedRun, time: float, inputs: Sequence[LinearVariable]) -
         notes=(_HOW.format(steps), *_on_motion(usual)),
         step=run.plan.interval.step,
     )
+
+
+def _measured(
+    run: SteppedRun, time: float, inputs: Sequence[LinearVariable], columns: Sequence[int], sizes: Floats
+) -> tuple[_Jumped, Floats, Responses]:
+    """Outputs after any jumps, and without one, and the responses to jumps of these sizes; over fewer steps if the run
+    fails far from the point, as that of an unstable system does. Raises RunError.
+    """
+    names = [one.name for one in inputs]
+
+    def over(steps: int) -> tuple[_Jumped, Floats, Responses]:
+        after = partial(_outputs, run, inputs, columns, _starts(run, time), steps=steps)
+        usual = after({})
+        return after, usual, _responses(names, sizes, after, usual)
+
+    try:
+        return over(STEPS)
+    except RunError as problem:
+        reached = int((problem.failure.time - time) / run.plan.interval.step / 2)
+        if reached < FEWEST_STEPS:
+            raise
+        run.reset()
+        run.run_until(time)
+        return over(reached)
 
 
 def _outputs(
