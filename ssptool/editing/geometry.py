@@ -29,7 +29,6 @@ class ElementAlignment(StrEnum):
 
 _FINEST = 0.1
 """Distance that alignments distinguish [mm]."""
-_LEVEL = (ElementAlignment.LEFT, ElementAlignment.RIGHT, ElementAlignment.CENTRE, ElementAlignment.ACROSS)
 
 
 class _Box(NamedTuple):

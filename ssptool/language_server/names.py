@@ -66,11 +66,6 @@ class Names:
             here.append(mention)
             self.of[mention.named].append(mention)
 
-    def in_scope(self, kind: NameKind, scope: Hashable) -> list[str]:
-        """The names that are defined in a scope."""
-        defined = (one for one, mentions in self.of.items() if any(mention.defines for mention in mentions))
-        return [one.name for one in defined if one.kind is kind and one.scope == scope]
-
 
 def names_of(package: Package) -> Names:
     """The names in all documents of a package that can be read and that their schemas allow."""

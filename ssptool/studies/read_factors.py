@@ -234,7 +234,6 @@ def listed_files(values: tuple[FactorValue, ...], folder: Path) -> tuple[str, ..
 
 
 DESIGNS = ("grid", "table", "latin-hypercube", "sobol", "one-at-a-time", "saltelli", "morris", "optimize")
-_WISHES = ("minimize", "maximize", "constraints")
 PARAMETER_SET = "parameters"
 """Column of a table with parameter sets."""
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from importlib import import_module
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ssptool.arguments import AccuracyName
 from ssptool.errors import WrongUsage, counted, studies_need
@@ -439,10 +439,6 @@ Point = Mapping[str, FactorValue]
 NO_POINTS = Points({}, ())
 
 
-class _RunTasks(Protocol):
-    def __call__(self, tasks: Sequence[Task]) -> Iterator[list[RunOutcome]]: ...
-
-
 @dataclass(slots=True)
 class Evaluations:
     """Evaluator of points on workers; see `open_evaluations`.
@@ -461,7 +457,7 @@ class Evaluations:
         Number of runs so far.
     """
 
-    run_tasks: _RunTasks
+    run_tasks: Callable[[Sequence[Task]], Iterator[list[RunOutcome]]]
     first: RunOutcome
     seconds: float
     workers: int
