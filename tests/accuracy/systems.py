@@ -133,16 +133,27 @@ def lone_coarse(**can: object) -> System:
     return System({"One": part}, [], 3.0, exact, COARSE, blind=True)
 
 
-def clocked(**can: object) -> System:
-    """The same, by Euler steps on a grid of its own, which it never shortens: outputs are those of its last point."""
-    euler = "double old = place; place += 0.01 * speed; speed -= 0.25 * old; clock += 0.01;"
-    part = Part(
+def _on_grid(spacing: float, force: str, **more: object) -> Part:
+    """A mass of 2 kg by Euler steps on a grid of its own, which it never shortens."""
+    euler = f"double old = place; (void)old; place += {spacing!r} * speed; speed += {spacing!r} * ({force}) / 2;"
+    return Part(
         kept={"place": 1.0, "speed": 0.0, "clock": 0.0},
-        outputs={"x": "1.0 * place"},
-        each_step=f"while (clock + 0.01 <= time + 1e-9) {{ {euler} }}",
-        **can,
+        outputs={"x": "1.0 * place", "w": "1.0 * speed"},
+        each_step=f"while (clock + {spacing!r} <= time + 1e-9) {{ {euler} clock += {spacing!r}; }}",
+        **more,
     )
-    return System({"One": part}, [], 3.0, lone_coarse().exact, blind=True)
+
+
+def clocked(**can: object) -> System:
+    """x'' = −25 x in one FMU on a grid of 10 ms."""
+    exact = linear(("One.x", "One.w"), [[0, 1], [-25, 0]], [1, 0])
+    return System({"One": _on_grid(0.01, "-50 * old", **can)}, [], 3.0, exact, blind=True)
+
+
+def clocked_mass(spacing: float, **can: object) -> System:
+    """A damped oscillator, whose mass is on a grid."""
+    parts = {"Mass": _on_grid(spacing, "force", inputs={"force": 0.0}, **can), "Spring": spring(8.0, **can)}
+    return System(parts, MASS_ON_SPRING, 3.0, oscillator(damping=8.0).exact, blind=True)
 
 
 def driven(frequency: float) -> System:

@@ -11,7 +11,18 @@ import pytest
 import ssptool
 from tests.accuracy.adaptive_table import EXACT, MASTERSIM, able
 from tests.accuracy.measured import true_error, written
-from tests.accuracy.systems import SYSTEMS, bounces, bouncing, clocked, oscillator, thermal, thermostat
+from tests.accuracy.parts import Part
+from tests.accuracy.systems import (
+    SYSTEMS,
+    System,
+    bounces,
+    bouncing,
+    clocked,
+    clocked_mass,
+    oscillator,
+    thermal,
+    thermostat,
+)
 from tests.engine.masters.test_damped_steps import GAP, WITH_GAP, mass, write
 
 pytestmark = pytest.mark.one_in(3)
@@ -211,8 +222,39 @@ def test_errors_inside_an_fmu_on_a_grid_of_its_own_are_not_stated_as_none(saves,
     result = ssptool.simulate(path, output=None, adaptive=1e-3, accuracy="check")
     assert true_error(system, result)[0] > 0.1
     assert result.accuracy.error is None and result.accuracy.method == "adaptive" and result.accuracy.met
-    unchecked = ssptool.simulate(path, output=None, adaptive=1e-3, accuracy="off")
-    assert bool(inexact(unchecked)) != saves  # errors of inputs cannot show them, and there are no inputs
+    (warning,) = ssptool.simulate(path, output=None, adaptive=1e-3, accuracy="off").warnings
+    # Without saved states, only errors of inputs count, but there are none, and steps are longer than the grid.
+    assert warning.code == "RUN-113" if saves else "RUN-112"
+
+
+@pytest.mark.parametrize(
+    ("saves", "spacing", "settings"),
+    [
+        (True, 0.01, {"adaptive": 1e-3}),
+        (False, 0.01, {"adaptive": 1e-3}),
+        (True, 0.01, {"step_size": 3e-3}),
+        (False, 0.001, {"step_size": 0.01}),
+    ],
+)
+def test_the_error_of_a_coupling_with_an_fmu_on_a_grid_of_its_own_is_not_known(saves, spacing, settings, tmp_path):
+    """The grid is finer than the steps of all runs in the last case. Nobody knows whether 0.5 is reached."""
+    system = clocked_mass(spacing, saves=saves)
+    path = written(system, tmp_path)
+    result = ssptool.simulate(path, output=None, accuracy="check", **settings)
+    assert true_error(system, result)[0] > 0.05 * spacing / 0.01 / 3
+    assert result.accuracy.error is None and result.accuracy.limit == "own grid"
+    assert result.accuracy.signal == "" and not replace(result.accuracy, wanted=0.5).met
+    unchecked = ssptool.simulate(path, output=None, accuracy="off", **settings)
+    sizes = [one.size for one in unchecked.warnings if one.code == "RUN-113"]
+    assert sizes == pytest.approx([spacing] if spacing == 0.01 else [], rel=0.5)
+
+
+@pytest.mark.parametrize("output", ["floor(5 * time)", "time > 1 ? 2.0 : 5.0", "fmod(floor(40 * time), 2.0)"])
+def test_signals_of_few_values_and_of_few_changes_are_on_no_grid(output, tmp_path):
+    parts = {"One": Part(outputs={"y": output}), "Sum": Part(inputs={"u": 0.0}, states={"z": (3.0, "2 * u")})}
+    system = System(parts, [("One.y", "Sum.u")], 1.5, lambda t: {})
+    result = ssptool.simulate(written(system, tmp_path), output=None, accuracy="check", step_size=0.01)
+    assert result.accuracy.limit != "own grid" and "RUN-113" not in [one.code for one in result.warnings]
 
 
 def test_a_state_that_no_output_shows_is_as_exact_as_the_others(tmp_path):

@@ -66,6 +66,8 @@ class AccuracyLimit(StrEnum):
     """The steps are too large for a reliable estimate."""
     INSIDE = "inside"
     """The error is inside the FMUs, so that smaller steps do not reduce it."""
+    OWN_GRID = "own grid"
+    """An FMU integrates on a grid of its own, so that smaller steps show no error inside it."""
 
 
 _REMARKS = {

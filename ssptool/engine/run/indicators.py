@@ -20,6 +20,7 @@ from ssptool.engine.planning.rows_inside import rows_inside
 from ssptool.engine.run.contradictions import UnheldStart
 from ssptool.engine.run.frozen_sizes import connected_inputs
 from ssptool.engine.run.macro_steps import MacroSteps
+from ssptool.engine.run.own_grids import own_grid
 from ssptool.engine.trace import NUMBERED, Column, Floats, Trace, as_doubles
 from ssptool.errors import abbreviated, counted
 from ssptool.fmu.description import InterfaceType
@@ -156,8 +157,9 @@ class RunWarning:
         `RUN-101` (ringing), `RUN-102` (few steps per period), `RUN-103` (switches close together), `RUN-104` (lost
         rows of an input table), `RUN-105` (undeclared feedthrough), `RUN-106` (inputs off their sources), `RUN-107`
         (energy created at a power bond), `RUN-108` (start values that FMUs do not hold), `RUN-109` (errors of inputs
-        that add up), `RUN-110` (large changes in one step of a loop), `RUN-111` (switches in a loop, noticed late) or
-        `RUN-112` (adaptive steps with too large errors, which could not be repeated).
+        that add up), `RUN-110` (large changes in one step of a loop), `RUN-111` (switches in a loop, noticed late),
+        `RUN-112` (adaptive steps with too large errors, which could not be repeated) or `RUN-113` (FMUs that integrate
+        on grids of their own).
     signal, time
         The signal, and when it shows first, or most [s].
     size
@@ -165,7 +167,7 @@ class RunWarning:
         mean of a step, relative to the range of the signal; energy created, relative to what flows through the bond;
         number of values; what inputs miss in all, relative to what the signal passes on; change in one step, relative
         to the range; delay of all switches, relative to the time between two; estimated error, relative to the
-        requested one.
+        requested one; distance of the points of a grid [s].
     message
         Signal, time and size in words, with a remedy.
     """
@@ -198,7 +200,7 @@ def warnings_of(
     if plan.settings.warnings is WarningsName.OFF:
         return ()
     found = [*_in_trace(plan, trace, steps, damped), *_lost_rows(plan), *_undeclared(plan), *_unheld(plan, unheld)]
-    found += too_inexact_steps(plan, inexact, steps)
+    found += [*too_inexact_steps(plan, inexact, steps), *_on_own_grids(plan, trace, steps)]
     worst: dict[str, RunWarning] = {}
     for one in found:
         if one.code in _OF_UNKNOWN_ERRORS and error_is_known:
@@ -208,7 +210,7 @@ def warnings_of(
     return tuple(worst[code] for code in sorted(worst))
 
 
-_OF_UNKNOWN_ERRORS = ("RUN-109", "RUN-110", "RUN-111", "RUN-112")
+_OF_UNKNOWN_ERRORS = ("RUN-109", "RUN-110", "RUN-111", "RUN-112", "RUN-113")
 """Warnings that are omitted if the error of the run is known."""
 
 
@@ -260,6 +262,15 @@ def _without_measure(plan: Plan) -> Iterator[RunWarning]:
         f"--adaptive {control.tolerance:g} has no effect on errors inside {abbreviated(names)}, whose states cannot be "
         f"saved and whose inputs are not connected; use --accuracy check, which compares smaller steps{advice}",
     )
+
+
+def _on_own_grids(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarning]:
+    """Warning on an output that does not change in most of the steps, because its FMU integrates on a grid."""
+    if trace is None or len(trace.t) <= steps or plan.is_one_ode:
+        return
+    if (grid := own_grid(plan, trace)) is not None:
+        message = f"{grid}; use an FMU with smaller steps inside, or one of model exchange"
+        yield RunWarning("RUN-113", grid.signal, grid.time, grid.spacing, message)
 
 
 def _lost_rows(plan: Plan) -> Iterator[RunWarning]:

@@ -1,0 +1,88 @@
+"""FMUs that integrate on a grid of their own: their outputs change only at its points, however small the steps are."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.trace import Floats, Trace
+from ssptool.fmu.description import InterfaceType
+
+FEWEST_POINTS = 8
+"""Smallest number of changes between steps without a change that shows a grid."""
+
+NOTABLE_PART = 0.01
+"""Smallest part of the changes of a signal that these make up; below it, they may be rounding of a signal at rest."""
+
+
+LOOKED_INTO, POINTS_INSIDE = 4, 256
+"""Number of steps that are examined more closely, and of parts into which they are divided together."""
+
+
+class OwnGrid(NamedTuple):
+    """A continuous output that changes at points of a grid of its FMU: the first one, and their distance [s]."""
+
+    signal: str
+    time: float
+    spacing: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.signal} changes only at points about {self.spacing:.2g} s apart, on a grid of its FMU, so smaller "
+            "steps do not show errors inside the FMU"
+        )
+
+
+def points_inside(plan: Plan, trace: Trace) -> tuple[float, ...]:
+    """Times [s] inside of a few steps in which signals move much, close enough to show grids that are finer than steps;
+    empty if there are too few steps.
+    """
+    rows = np.append(trace.t[1:] > trace.t[:-1], True)
+    t, reals = trace.t[rows], [place for place in range(len(plan.recorded)) if trace.columns[place].real]
+    if len(t) <= LOOKED_INTO:
+        return ()
+    with np.errstate(invalid="ignore"):
+        moved = np.abs(np.diff(trace.cells[rows][:, reals], axis=0))
+        shares = np.nan_to_num(moved / np.maximum(moved.sum(axis=0), np.finfo(float).tiny)).sum(axis=1)
+    first = min(int(np.argmax(shares)), len(t) - 1 - LOOKED_INTO)
+    ends = t[first], t[first + LOOKED_INTO]
+    return tuple(np.linspace(*ends, POINTS_INSIDE + 1).tolist())
+
+
+def own_grid(plan: Plan, trace: Trace) -> OwnGrid | None:
+    """The recorded output of co-simulation with the widest grid that the rows of all steps show; None: no output."""
+    stepped = (one for one in plan.instances if one.interface is InterfaceType.CO_SIMULATION)
+    outputs = {slot for one in stepped for slot in one.output_slots}
+    rows = np.append(trace.t[1:] > trace.t[:-1], True)
+    found = []
+    for place, slot in enumerate(plan.recorded):
+        column = trace.columns[place]
+        if slot in outputs and column.real and not column.held:
+            points = _points(trace.t[rows], trace.cells[rows, place])
+            if points is not None:
+                found.append(OwnGrid(column.signal, *points))
+    return max(found, key=lambda one: one.spacing, default=None)
+
+
+def _points(t: Floats, values: Floats) -> tuple[float, float] | None:
+    """The first point of the grid on which values (n,) change, and the distance of its points [s]; None: no grid.
+
+    A signal that switches between few values is on no grid: nothing is integrated between its changes.
+    """
+    moves = values[1:] != values[:-1]
+    alone = moves.copy()
+    alone[1:] &= ~moves[:-1]
+    alone[:-1] &= ~moves[1:]
+    at = np.flatnonzero(alone)
+    if len(at) < FEWEST_POINTS or 2 * len(np.unique(values[at + 1])) < len(at):
+        return None
+    with np.errstate(invalid="ignore"):
+        changes = np.abs(np.diff(values))
+    if not np.sum(changes[at]) >= NOTABLE_PART * np.sum(changes):
+        return None
+    steps = np.flatnonzero(moves)
+    between = alone[steps[1:]] & alone[steps[:-1]]
+    if not between.any():
+        return None
+    distances = np.diff((t[steps] + t[steps + 1]) / 2)[between]
+    return float(t[at[0] + 1]), float(np.median(distances))
