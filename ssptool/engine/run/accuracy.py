@@ -67,7 +67,7 @@ class AccuracyLimit(StrEnum):
     INSIDE = "inside"
     """The error is inside the FMUs, so that smaller steps do not reduce it."""
     OWN_GRID = "own grid"
-    """An FMU integrates on a grid of its own, so that smaller steps show no error inside it."""
+    """An output changes on a grid of its FMU only; if the FMU integrates on it, the error of that is not seen."""
 
 
 _REMARKS = {

@@ -265,11 +265,13 @@ def _without_measure(plan: Plan) -> Iterator[RunWarning]:
 
 
 def _on_own_grids(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarning]:
-    """Warning on an output that does not change in most of the steps, because its FMU integrates on a grid."""
+    """Warning on an output that changes on a grid of its FMU only."""
     if trace is None or len(trace.t) <= steps or plan.is_one_ode:
         return
     if (grid := own_grid(plan, trace)) is not None:
-        message = f"{grid}; use an FMU with smaller steps inside, or one of model exchange"
+        message = (
+            f"{grid}; for a sampled output, state the variability discrete; otherwise use smaller steps in the FMU"
+        )
         yield RunWarning("RUN-113", grid.signal, grid.time, grid.spacing, message)
 
 

@@ -1,4 +1,4 @@
-"""FMUs that integrate on a grid of their own: their outputs change only at its points, however small the steps are."""
+"""Outputs that change only at points of a grid of their FMU, however small the steps are: it integrates on it, or samples."""
 
 from typing import NamedTuple
 
@@ -15,10 +15,6 @@ NOTABLE_PART = 0.01
 """Smallest part of the changes of a signal that these make up; below it, they may be rounding of a signal at rest."""
 
 
-LOOKED_INTO, POINTS_INSIDE = 4, 256
-"""Number of steps that are examined more closely, and of parts into which they are divided together."""
-
-
 class OwnGrid(NamedTuple):
     """A continuous output that changes at points of a grid of its FMU: the first one, and their distance [s]."""
 
@@ -28,25 +24,9 @@ class OwnGrid(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.signal} changes only at points about {self.spacing:.2g} s apart, on a grid of its FMU, so smaller "
-            "steps do not show errors inside the FMU"
+            f"{self.signal} changes only at points about {self.spacing:.2g} s apart; if its FMU integrates on this grid, "
+            "smaller steps do not show the error of that"
         )
-
-
-def points_inside(plan: Plan, trace: Trace) -> tuple[float, ...]:
-    """Times [s] inside of a few steps in which signals move much, close enough to show grids that are finer than steps;
-    empty if there are too few steps.
-    """
-    rows = np.append(trace.t[1:] > trace.t[:-1], True)
-    t, reals = trace.t[rows], [place for place in range(len(plan.recorded)) if trace.columns[place].real]
-    if len(t) <= LOOKED_INTO:
-        return ()
-    with np.errstate(invalid="ignore"):
-        moved = np.abs(np.diff(trace.cells[rows][:, reals], axis=0))
-        shares = np.nan_to_num(moved / np.maximum(moved.sum(axis=0), np.finfo(float).tiny)).sum(axis=1)
-    first = min(int(np.argmax(shares)), len(t) - 1 - LOOKED_INTO)
-    ends = t[first], t[first + LOOKED_INTO]
-    return tuple(np.linspace(*ends, POINTS_INSIDE + 1).tolist())
 
 
 def own_grid(plan: Plan, trace: Trace) -> OwnGrid | None:

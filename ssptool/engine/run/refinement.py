@@ -27,7 +27,7 @@ from ssptool.engine.run.accuracy import (
     points_before,
     with_larger,
 )
-from ssptool.engine.run.own_grids import own_grid, points_inside
+from ssptool.engine.run.own_grids import own_grid
 from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.trace import Floats, Trace
 from ssptool.errors import WrongValue
@@ -257,7 +257,7 @@ class RefinedRuns:
         exchange = all(one.description.model_exchange is not None for one in self.plan.instances)
         twin = None if base is None or not exchange else self._exchanged(level)
         if base is None or twin is None or _values_of(self._recorded(base)) != _values_of(self._recorded(twin)):
-            return self.without_own_grids(level, found)
+            return self.with_own_grid(level, found)
         steps = (self.plan.interval.step if self.adaptive else self.value(level), EXCHANGE_TOLERANCE)
         other = self._estimated([base, twin], AccuracyMethod.MODEL_EXCHANGE, steps)
         if other.error is None or (found.error is not None and other.error <= AS_LARGE * found.error):
@@ -266,27 +266,17 @@ class RefinedRuns:
         seen = other.remark or other.error <= ROUNDING
         return larger if seen else replace(larger, limit=AccuracyLimit.INSIDE)
 
-    def without_own_grids(self, level: int, found: Accuracy) -> Accuracy:
-        """The accuracy `found` of a level; not known if FMUs integrate on grids of their own, which are the same in all
-        runs.
+    def with_own_grid(self, level: int, found: Accuracy) -> Accuracy:
+        """The accuracy `found` of a level, with a remark on an output that changes on a grid of its FMU, as all runs have
+        it: nobody sees from outside whether the FMU integrates on it or samples.
         """
         traces = (self.traces[one] for one in sorted(self.traces, reverse=True) if one >= level)
-        grids = (own_grid(self.plan, one) for one in chain(traces, self._inside_steps(level)))
-        grid = None if found.blown_up else next(filter(None, grids), None)
+        grid = None if found.blown_up else next(filter(None, (own_grid(self.plan, one) for one in traces)), None)
         if grid is None:
             return found
-        remark = "; ".join([str(grid), *([found.brief()] if found.error is not None else ())])
-        return Accuracy(method=found.method, steps=found.steps, remark=remark, limit=AccuracyLimit.OWN_GRID)
-
-    def _inside_steps(self, level: int) -> Iterator[Trace]:
-        """Rows at many times inside of a few steps of a level, if an FMU of co-simulation allows them."""
-        base = self.traces.get(level)
-        if base is None or self._cannot_stop():
-            return
-        points = points_inside(self.plan, base)
-        closer = self._trace(level, met=points) if points else ""
-        if not isinstance(closer, str):
-            yield closer.rows((closer.t >= points[0]) & (closer.t <= points[-1]))
+        if found.limit in (AccuracyLimit.NONE, AccuracyLimit.UNSEEN):
+            return replace(found, remark=str(grid), limit=AccuracyLimit.OWN_GRID)
+        return replace(found, remark=f"{found.remark}; {grid}")
 
     def _exchanged(self, level: int) -> Trace | None:
         """Trace of all components as one ODE, with the rows of a level; None if no such run is possible."""
