@@ -1,4 +1,4 @@
-"""Outputs that change only at points of a grid of their FMU, however small the steps are: it integrates on it, or samples."""
+"""Outputs that change only at points of a grid of their FMU, which integrates or samples on it, at any step size."""
 
 from typing import NamedTuple
 
@@ -24,8 +24,8 @@ class OwnGrid(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.signal} changes only at points about {self.spacing:.2g} s apart; if its FMU integrates on this grid, "
-            "smaller steps do not show the error of that"
+            f"{self.signal} changes only at points about {self.spacing:.2g} s apart; if its FMU integrates on this "
+            "grid, smaller steps do not show the error of that"
         )
 
 

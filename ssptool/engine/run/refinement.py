@@ -267,8 +267,8 @@ class RefinedRuns:
         return larger if seen else replace(larger, limit=AccuracyLimit.INSIDE)
 
     def with_own_grid(self, level: int, found: Accuracy) -> Accuracy:
-        """The accuracy `found` of a level, with a remark on an output that changes on a grid of its FMU, as all runs have
-        it: nobody sees from outside whether the FMU integrates on it or samples.
+        """The accuracy `found` of a level, with a remark on an output that changes on a grid of its FMU in all runs: it
+        may integrate on this grid, or sample.
         """
         traces = (self.traces[one] for one in sorted(self.traces, reverse=True) if one >= level)
         grid = None if found.blown_up else next(filter(None, (own_grid(self.plan, one) for one in traces)), None)
