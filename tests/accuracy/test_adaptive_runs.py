@@ -19,6 +19,7 @@ from tests.accuracy.systems import (
     bouncing,
     clocked,
     clocked_mass,
+    linear,
     oscillator,
     thermal,
     thermostat,
@@ -250,6 +251,18 @@ def test_a_default_step_is_refined_beside_a_sampled_controller_whose_output_is_s
     system = System({"C": controller, "P": plant}, [("C.y", "P.u"), ("P.x", "C.x")], 5.0, lambda t: {})
     accuracy = ssptool.simulate(written(system, tmp_path), output=None, accuracy="check").accuracy
     assert accuracy.error < 0.01 and accuracy.default and accuracy.limit == "own grid"
+
+
+def test_steps_do_not_crawl_where_a_solver_of_first_order_inside_needs_very_many(tmp_path):
+    """A coil of 0.1 ms, by one Euler step in each short macro step: 1e-5 takes steps of about 1e-9 s."""
+    coil = Part(inputs={"w": 0.0}, states={"amp": (0.0, "(12 - amp - 0.05 * w) / 1e-4")}, outputs={"i": "amp"})
+    rotor = Part(inputs={"i": 0.0}, states={"turn": (3.0, "(2 * i - turn) / 0.01")}, outputs={"w": "turn"}, saves=True)
+    exact = linear(("Coil.i", "Rotor.w", ""), [[-1e4, -500, 12e4], [200, -100, 0], [0, 0, 0]], [0, 3, 1])
+    parts = {"Coil": coil.able(euler=2e-6, saves=True), "Rotor": rotor}
+    system = System(parts, [("Coil.i", "Rotor.i"), ("Rotor.w", "Coil.w")], 1.0, exact)
+    result = carried_out(system, tmp_path, 1e-5, master="jacobi")
+    assert result.ok and result.statistics.steps < 10_000
+    assert inexact(result) and true_error(system, result)[0] <= 5e-3
 
 
 @pytest.mark.parametrize("output", ["floor(5 * time)", "time > 1 ? 2.0 : 5.0", "fmod(floor(40 * time), 2.0)"])

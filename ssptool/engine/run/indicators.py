@@ -227,8 +227,8 @@ def too_inexact_steps(plan: Plan, found: Inexact, steps: int) -> Iterator[RunWar
     asked = f"--adaptive {plan.settings.adaptive:g} asks for, most at {found.time:.6g} s because of {found.signal}"
     if isinstance(plan.master, MacroSteps) and plan.master.tries_steps:
         text = (
-            f"errors of steps are larger than {asked}, and smaller steps do not reduce them: an FMU integrates less "
-            "exactly inside, or its outputs lag; use --accuracy check, which states the error of the run"
+            f"errors of steps are larger than {asked}, and smaller steps do not reduce them enough: an FMU integrates "
+            "less exactly inside, or its outputs lag; use --accuracy check, which states the error of the run"
         )
         yield RunWarning("RUN-112", found.signal, found.time, found.error, text)
         return

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeKernel
 
 
-_FORMAT = 14
+_FORMAT = 15
 _FACTS, _SYSTEM, _MEMORY, _CHECKSUM = "facts", "system", "master", "sha256"
 _SIGNALS, _STARTS = "signals", "start values"
 

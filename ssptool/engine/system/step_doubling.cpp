@@ -36,6 +36,10 @@ constexpr double many_noisy = 3.0;
 // noise: only pairs of different sizes show it.
 constexpr int most_crawling = 16;
 constexpr double hardly = 1.1, much_longer = 8.0;
+// Number of pairs that a run may take if errors do not decrease as expected, and the number of pairs of a size that
+// would take more, after which errors of solvers of first order inside of FMUs count as noise as well.
+constexpr double most_pairs = 5e6;
+constexpr int most_slow = 1000;
 // Part of a jump that a step contains.
 constexpr double half = 0.5;
 
@@ -67,7 +71,7 @@ SavedSizes StepDoubling::save() const {
   SavedSizes saved{{t_, h_, usual_, first_, until_, changes_, leaps_, static_cast<double>(jumps_), error_,
                     tried_ ? 1.0 : 0.0, jump_ ? static_cast<double>(jump.slot) : -1.0, jump.by,
                     static_cast<double>(short_), leaping_ == none ? -1.0 : static_cast<double>(leaping_), noisy_,
-                    worst_, worst_time_, static_cast<double>(crawling_)},
+                    worst_, worst_time_, static_cast<double>(crawling_), static_cast<double>(slow_)},
                    comparison_.sizes(),
                    {}};
   for (const Point& point : past_) saved.past.emplace_back(point.t, point.values);
@@ -76,7 +80,7 @@ SavedSizes StepDoubling::save() const {
 
 void StepDoubling::go_on(const SavedSizes& saved) {
   const auto fits = [this](const auto& point) { return point.second.size() == values().size(); };
-  require_same_steps(saved.numbers.size() == 18 && comparison_.fits(saved.of_each) &&
+  require_same_steps(saved.numbers.size() == 19 && comparison_.fits(saved.of_each) &&
                      std::ranges::all_of(saved.past, fits));
   const std::vector<double>& numbers = saved.numbers;
   t_ = numbers[0];
@@ -97,6 +101,7 @@ void StepDoubling::go_on(const SavedSizes& saved) {
   worst_ = numbers[15];
   worst_time_ = numbers[16];
   crawling_ = static_cast<int>(numbers[17]);
+  slow_ = static_cast<int>(numbers[18]);
   comparison_.set_sizes(saved.of_each);
   past_.clear();
   for (const auto& [t, values] : saved.past) past_.push_back({t, values});
@@ -164,7 +169,9 @@ void StepDoubling::compare_rates(const Tried& tried, Rejected& last) {
   const Values rates = comparison_.rates(values(), tried.coarse, over);
   const double before = last.error * comparison_.part(2 * last.h), now = tried.error * comparison_.part(over);
   const bool first = last.rates.empty();
-  const bool stuck = first ? tried.error > 1.0 : now > before * std::pow(shorter, 1 + plan_.compared.order / 2.0);
+  // In a run that takes too many steps, errors one order below that of the master count as well.
+  const double order = 1 + (slow_ < most_slow ? plan_.compared.order / 2.0 : plan_.compared.order - half);
+  const bool stuck = first ? tried.error > 1.0 : now > before * std::pow(shorter, order);
   if (shorter < fewer) last.stuck = stuck ? last.stuck + 1 : 0;
   if (!first && shorter < fewer) {
     const double slowly = std::pow(shorter, noise_power);
@@ -183,9 +190,10 @@ void StepDoubling::look_for_noise(const Rejected& last) {
     noisy_ = std::max(noisy_ - forgotten, 0.0);
     return;
   }
-  if (!last.like_noise) return;
+  const bool slow = slow_ >= most_slow;
+  if (!last.like_noise && !slow) return;
   comparison_.gather(last.rates, noisy_ == 0.0);
-  if (++noisy_ < many_noisy) return;
+  if (++noisy_ < many_noisy && !slow) return;
   comparison_.expect_gathered();
   noisy_ = 0.0;
   h_ = std::max(h_, last.longest);
@@ -405,13 +413,16 @@ void StepDoubling::accept(Stretch& found, const Tried& tried) {
 
 // Chooses the next size. If a change was located by smaller steps, it is at least half of the size before.
 void StepDoubling::choose(const Tried& tried, double located) {
+  const bool slow = varied_.stop - t_ > most_pairs * 2 * tried.h;
+  slow_ = std::clamp(slow_ + (slow ? 1 : -1), 0, 2 * most_slow);
   const double factor = plan_.control.factor(tried.error, error_, plan_.compared.order);
   error_ = std::clamp(tried.error, 1e-4, 1.0);
   // Steps that were only shortened do not show that the chosen size is too large.
   const double chosen = tried.h < h_ ? std::max(tried.h * factor, h_) : tried.h * factor;
   h_ = std::min(chosen, first_ != 0.0 ? std::max(tried.h, (until_ - t_) / 4) : plan_.largest);
   h_ = std::max({h_, std::min(half * located, plan_.largest), smallest_});
-  crawling_ = h_ < hardly * tried.h && first_ == 0.0 && comparison_.is_lenient(2 * tried.h) ? crawling_ + 1 : 0;
+  const bool may_show = slow_ >= most_slow || comparison_.is_lenient(2 * tried.h);
+  crawling_ = h_ < hardly * tried.h && first_ == 0.0 && may_show ? crawling_ + 1 : 0;
   if (crawling_ < most_crawling) return;
   crawling_ = 0;
   h_ = std::min(much_longer * h_, plan_.largest);

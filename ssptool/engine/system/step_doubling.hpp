@@ -115,6 +115,7 @@ class StepDoubling final : public VaryingSteps {
   double changes_ = 0.0;  // recent ones, in short pairs
   double leaps_ = 0.0;    // recent jumps of real signals
   int crawling_ = 0;      // number of consecutive pairs whose size hardly grows where larger errors are accepted
+  int slow_ = 0;          // recent pairs of a size with which the run would take very many
   double noisy_ = 0.0;    // recent pairs that were not more exact than longer ones, in proportion
   double worst_ = 0.0, worst_time_ = 0.0;  // largest error of an accepted pair, and its end [s]
   std::optional<Jump> jump_;               // jump that is being located
