@@ -371,7 +371,9 @@ def _checked(check: AccuracyCheck | None, finer: FinerRuns) -> tuple[Job, Limits
     if check.wanted is None:
         _take_default_step(check, finer)
         return finer.job, finer.limits(), partial(_accuracy, check, finer, perf_counter())
-    plan, accuracy = _searched(check, finer)
+    plan, accuracy = finer.job.plan, Accuracy(remark=PACED, wanted=check.wanted)
+    if finer.job.realtime is None:
+        plan, accuracy = check.search(plan, finer, lambda: finer.left)
     return replace(finer.job, plan=select(plan, finer.recording.signals)), finer.limits(), partial(_kept, accuracy)
 
 
@@ -404,13 +406,6 @@ def _accuracy(
     if not (check.only_growth or finer.job.save):
         finer.instead = check.instead(plan, examined, lambda: finer.left)
     return examined.accuracy
-
-
-def _searched(check: AccuracyCheck, finer: FinerRuns) -> tuple[Plan, Accuracy]:
-    """The plan of the coarsest run with the requested accuracy, and its accuracy."""
-    if finer.job.realtime is not None:
-        return finer.job.plan, Accuracy(remark=PACED, wanted=check.wanted)
-    return check.search(finer.job.plan, finer, lambda: finer.left)
 
 
 def _kept(accuracy: Accuracy, _: Plan, __: Trace | None, failed: bool) -> Accuracy:
