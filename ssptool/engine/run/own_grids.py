@@ -12,7 +12,7 @@ FEWEST_POINTS = 8
 """Smallest number of changes between steps without a change that shows a grid."""
 
 NOTABLE_PART = 0.01
-"""Smallest part of the changes of a signal that these make up; below it, they may be rounding of a signal at rest."""
+"""Smallest part of the changes of a signal that these make up; below it, they may be rounding."""
 
 
 class OwnGrid(NamedTuple):
