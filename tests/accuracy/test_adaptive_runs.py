@@ -105,7 +105,7 @@ def test_steps_that_cannot_be_repeated_create_no_energy(tmp_path):
     options = {"start_values": {"Gap.k": "1e5"}, "stop_time": 0.2, "adaptive": 1e-3, "accuracy": "off"}
     result = ssptool.simulate(folder, output=None, settings_file=False, **options)
     assert np.abs(result["A.speed"]).max() < 1.01
-    assert result.statistics.steps < 10_000
+    assert result.statistics.steps < 20_000
 
 
 def test_adaptive_steps_are_stable_where_fixed_ones_are_not_and_their_error_is_stated(tmp_path):
@@ -261,7 +261,7 @@ def test_steps_do_not_crawl_where_a_solver_of_first_order_inside_needs_very_many
     parts = {"Coil": coil.able(euler=2e-6, saves=True), "Rotor": rotor}
     system = System(parts, [("Coil.i", "Rotor.i"), ("Rotor.w", "Coil.w")], 1.0, exact)
     result = carried_out(system, tmp_path, 1e-5, master="jacobi")
-    assert result.ok and result.statistics.steps < 10_000
+    assert result.ok and result.statistics.steps < 20_000
     assert inexact(result) and true_error(system, result)[0] <= 5e-3
 
 

@@ -39,7 +39,7 @@ constexpr double hardly = 1.1, much_longer = 8.0;
 // Number of pairs that a run may take if errors do not decrease as expected, and the number of pairs of a size that
 // would take more, after which errors of solvers of first order inside of FMUs count as noise as well.
 constexpr double most_pairs = 5e6;
-constexpr int most_slow = 1000;
+constexpr int most_slow = 5000;
 // Part of a jump that a step contains.
 constexpr double half = 0.5;
 
@@ -162,6 +162,8 @@ void StepDoubling::judge(Tried& tried, Rejected& last) {
   if (last.means_fall && !std::isnan(tried.error)) tried.error = std::max(tried.error, of_means);
 }
 
+bool StepDoubling::slow() const { return slow_ >= most_slow; }
+
 // Errors of smooth signals are proportional to a power of the size. If they decrease by less than half of that power,
 // shorter steps add up to no better result.
 void StepDoubling::compare_rates(const Tried& tried, Rejected& last) {
@@ -170,11 +172,12 @@ void StepDoubling::compare_rates(const Tried& tried, Rejected& last) {
   const double before = last.error * comparison_.part(2 * last.h), now = tried.error * comparison_.part(over);
   const bool first = last.rates.empty();
   // In a run that takes too many steps, errors one order below that of the master count as well.
-  const double order = 1 + (slow_ < most_slow ? plan_.compared.order / 2.0 : plan_.compared.order - half);
+  const double one_below = 1 + plan_.compared.order - half;
+  const double order = slow() ? one_below : 1 + plan_.compared.order / 2.0;
   const bool stuck = first ? tried.error > 1.0 : now > before * std::pow(shorter, order);
   if (shorter < fewer) last.stuck = stuck ? last.stuck + 1 : 0;
   if (!first && shorter < fewer) {
-    const double slowly = std::pow(shorter, noise_power);
+    const double slowly = std::pow(shorter, slow() ? one_below : noise_power);
     last.like_noise = last.like_noise && now > slowly * before && now < fewer * before;
   }
   if (!stuck || first) {
@@ -190,10 +193,9 @@ void StepDoubling::look_for_noise(const Rejected& last) {
     noisy_ = std::max(noisy_ - forgotten, 0.0);
     return;
   }
-  const bool slow = slow_ >= most_slow;
-  if (!last.like_noise && !slow) return;
+  if (!last.like_noise) return;
   comparison_.gather(last.rates, noisy_ == 0.0);
-  if (++noisy_ < many_noisy && !slow) return;
+  if (++noisy_ < many_noisy && !slow()) return;
   comparison_.expect_gathered();
   noisy_ = 0.0;
   h_ = std::max(h_, last.longest);
@@ -413,15 +415,14 @@ void StepDoubling::accept(Stretch& found, const Tried& tried) {
 
 // Chooses the next size. If a change was located by smaller steps, it is at least half of the size before.
 void StepDoubling::choose(const Tried& tried, double located) {
-  const bool slow = varied_.stop - t_ > most_pairs * 2 * tried.h;
-  slow_ = std::clamp(slow_ + (slow ? 1 : -1), 0, 2 * most_slow);
+  slow_ = std::clamp(slow_ + (varied_.stop - t_ > most_pairs * 2 * tried.h ? 1 : -1), 0, 2 * most_slow);
   const double factor = plan_.control.factor(tried.error, error_, plan_.compared.order);
   error_ = std::clamp(tried.error, 1e-4, 1.0);
   // Steps that were only shortened do not show that the chosen size is too large.
   const double chosen = tried.h < h_ ? std::max(tried.h * factor, h_) : tried.h * factor;
   h_ = std::min(chosen, first_ != 0.0 ? std::max(tried.h, (until_ - t_) / 4) : plan_.largest);
   h_ = std::max({h_, std::min(half * located, plan_.largest), smallest_});
-  const bool may_show = slow_ >= most_slow || comparison_.is_lenient(2 * tried.h);
+  const bool may_show = slow() || comparison_.is_lenient(2 * tried.h);
   crawling_ = h_ < hardly * tried.h && first_ == 0.0 && may_show ? crawling_ + 1 : 0;
   if (crawling_ < most_crawling) return;
   crawling_ = 0;

@@ -75,6 +75,7 @@ class StepDoubling final : public VaryingSteps {
 
   void judge(Tried&, Rejected&);
   void compare_rates(const Tried&, Rejected&);
+  bool slow() const;
   void look_for_noise(const Rejected&);
   void be_content(Tried&);
   void try_out(Stretch&, const AroundSteps&);
