@@ -265,11 +265,13 @@ def test_steps_do_not_crawl_where_a_solver_of_first_order_inside_needs_very_many
     assert inexact(result) and true_error(system, result)[0] <= 5e-3
 
 
-@pytest.mark.parametrize("output", ["floor(5 * time)", "time > 1 ? 2.0 : 5.0", "fmod(floor(40 * time), 2.0)"])
-def test_signals_of_few_values_and_of_few_changes_are_on_no_grid(output, tmp_path):
+@pytest.mark.parametrize(
+    "output", ["floor(5 * time)", "time > 1 ? 2.0 : 5.0", "fmod(floor(40 * time), 2.0)", "floor(25 * sin(2.1 * time))"]
+)
+def test_signals_of_few_values_of_few_changes_and_rounded_ones_are_on_no_grid(output, tmp_path):
     parts = {"One": Part(outputs={"y": output}), "Sum": Part(inputs={"u": 0.0}, states={"z": (3.0, "2 * u")})}
     system = System(parts, [("One.y", "Sum.u")], 1.5, lambda t: {})
-    result = ssptool.simulate(written(system, tmp_path), output=None, accuracy="check", step_size=0.01)
+    result = ssptool.simulate(written(system, tmp_path), output=None, accuracy="check", step_size=0.0025)
     assert result.accuracy.limit != "own grid" and "RUN-113" not in [one.code for one in result.warnings]
 
 

@@ -169,7 +169,7 @@ class AccuracyCheck:
             return None
         size = "an unstable coupling" if coarse.blown_up else f"an error of {size_of(coarse.error or 0.0)}"
         default = f"the default step of {plan.interval.step:g} s"
-        found = levels.with_own_grid(level, found)
+        found = levels.with_own_grid(found)
         accuracy = replace(found, wanted=None, default=f"{default} gives {size}")
         chosen = levels.planned(level, logs=True)
         return with_reason(chosen, levels.setting, levels.value(level), accuracy.default), accuracy

@@ -15,6 +15,10 @@ NOTABLE_PART = 0.01
 """Smallest part of the changes of a signal that these make up; below it, they may be rounding."""
 
 
+REGULAR = 0.85
+"""Part of the distances that are multiples of one, as far as steps show them, on a grid."""
+
+
 class OwnGrid(NamedTuple):
     """A continuous output that changes at points of a grid of its FMU: the first one, and their distance [s]."""
 
@@ -47,7 +51,8 @@ def own_grid(plan: Plan, trace: Trace) -> OwnGrid | None:
 def _points(t: Floats, values: Floats) -> tuple[float, float] | None:
     """The first point of the grid on which values (n,) change, and the distance of its points [s]; None: no grid.
 
-    A signal that switches between few values is on no grid: nothing is integrated between its changes.
+    A signal that switches between few values is on no grid, nor is a rounded one, whose changes are not equally far
+    apart.
     """
     moves = values[1:] != values[:-1]
     alone = moves.copy()
@@ -62,7 +67,13 @@ def _points(t: Floats, values: Floats) -> tuple[float, float] | None:
         return None
     steps = np.flatnonzero(moves)
     between = alone[steps[1:]] & alone[steps[:-1]]
-    if not between.any():
-        return None
+    # A change is somewhere in its step.
     distances = np.diff((t[steps] + t[steps + 1]) / 2)[between]
-    return float(t[at[0] + 1]), float(np.median(distances))
+    unclear = ((np.diff(t)[steps[1:]] + np.diff(t)[steps[:-1]]) / 2)[between]
+    if not len(distances):
+        return None
+    spacing = float(np.median(distances))
+    off = np.abs(distances - spacing * np.maximum(np.round(distances / spacing), 1.0))
+    if np.count_nonzero(off <= unclear) < REGULAR * len(distances):
+        return None
+    return float(t[at[0] + 1]), spacing

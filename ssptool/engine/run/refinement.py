@@ -257,7 +257,7 @@ class RefinedRuns:
         exchange = all(one.description.model_exchange is not None for one in self.plan.instances)
         twin = None if base is None or not exchange else self._exchanged(level)
         if base is None or twin is None or _values_of(self._recorded(base)) != _values_of(self._recorded(twin)):
-            return self.with_own_grid(level, found)
+            return self.with_own_grid(found)
         steps = (self.plan.interval.step if self.adaptive else self.value(level), EXCHANGE_TOLERANCE)
         other = self._estimated([base, twin], AccuracyMethod.MODEL_EXCHANGE, steps)
         if other.error is None or (found.error is not None and other.error <= AS_LARGE * found.error):
@@ -266,12 +266,12 @@ class RefinedRuns:
         seen = other.remark or other.error <= ROUNDING
         return larger if seen else replace(larger, limit=AccuracyLimit.INSIDE)
 
-    def with_own_grid(self, level: int, found: Accuracy) -> Accuracy:
-        """The accuracy `found` of a level, with a remark on an output that changes on a grid of its FMU in all runs: it
-        may integrate on this grid, or sample.
+    def with_own_grid(self, found: Accuracy) -> Accuracy:
+        """The accuracy `found` of a level, with a remark on an output that changes on a grid of its FMU in the finest
+        run: it may integrate on this grid, or sample.
         """
-        traces = (self.traces[one] for one in sorted(self.traces, reverse=True) if one >= level)
-        grid = None if found.blown_up else next(filter(None, (own_grid(self.plan, one) for one in traces)), None)
+        finest = max(self.traces, default=None)
+        grid = None if finest is None or found.blown_up else own_grid(self.plan, self.traces[finest])
         if grid is None:
             return found
         if found.limit in (AccuracyLimit.NONE, AccuracyLimit.UNSEEN):
