@@ -141,4 +141,4 @@ def runs_of_a_study(checked, reuse):
 def pytest_configure(config):
     simulating.execute = both
     worker.execute = both
-    simulating.execute_isolated = lambda job, recorder, limits: simulating._here(job, recorder, None, None)
+    simulating.execute_isolated = lambda job, recorder, limits: simulating._here(job, recorder, None)

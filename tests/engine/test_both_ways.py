@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import ssptool
-import ssptool.engine.simulate as simulating
 from ssptool.engine.assembly.assembly import asks_for_inputs
 from ssptool.engine.recording import iteration_log
 from ssptool.engine.run.make_plan import make_plan
@@ -18,6 +17,7 @@ from tests.engine.carriers import TYPES
 from tests.engine.carriers import write_system as write_carriers
 from tests.engine.dual_mass import FMI3, RESOURCES, Folder, oscillator
 from tests.engine.event_mode.systems import write_system as write_system_at_events
+from tests.engine.running import run
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.small.test_endings import ASKS, DISCARDS
 from tests.engine.small.test_endings import system as ending_system
@@ -205,7 +205,7 @@ def test_a_loop_that_jumps_from_bad_to_worse(tmp_path, compared):
 def test_inputs_that_are_asked_for_inside_steps(options, master, compared):
     plan = make_plan(oscillator(FMI3), ssptool.Settings(master=master, step_size=0.01, stop_time=0.5, **options))
     assert any(map(asks_for_inputs, plan.instances))
-    assert simulating.run(plan, Folder(), isolated=False).ok
+    assert run(plan, Folder()).ok
     assert compared()
 
 
