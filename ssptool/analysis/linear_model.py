@@ -231,8 +231,8 @@ class LinearModel(Printed):
         draw_modes(self.modes, self._title, file_path("path", path))
 
     def draw_response(self, path: Path | str) -> None:
-        """Draw magnitude and phase over the frequency (Bode), and the step response, of each output to each input: a
-        .png, .svg, .pdf or .html file.
+        """Draw magnitude and phase over the frequency (Bode), the locus (Nyquist), and the step response, of each
+        output to each input: a .png, .svg, .pdf or .html file.
 
         Raises
         ------

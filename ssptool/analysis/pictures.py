@@ -1,4 +1,4 @@
-"""Pictures of linear systems: modes, and responses over frequency and time. They need matplotlib."""
+"""Pictures of linear systems: modes, and responses over frequency (Bode, Nyquist) and time. They need matplotlib."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,10 +18,13 @@ from ssptool.errors import WrongValue
 from ssptool.foreign_text import html_text
 
 MOST_BARS = 12
-"""Modes in the bars: those that decay most slowly."""
+"""Modes that are shown as bars, and in detail over the frequency: those that decay most slowly."""
 
 MOST_CURVES = 8
 """Pairs of an input and an output in one picture."""
+
+NEAR_CRITICAL = 0.1
+"""Magnitude from which on the critical points -1 and 1 are near enough to be drawn with a response."""
 
 POINTS = 400
 
@@ -120,38 +123,54 @@ class Response(NamedTuple):
 
 
 def draw_response(response: Response, title: str, path: Path) -> None:
-    """Draw magnitude and phase over the frequency, and the step response if there are times.
+    """Draw magnitude and phase over the frequency (Bode), the locus of the response (Nyquist), and the step response if
+    there are times.
 
     Raises as `draw_modes`.
     """
     check_plot_name(path)
-    moving = [curve for curve in response.curves if np.any(np.nan_to_num(curve[1]))]
+    moving = [curve for curve in response.curves if np.any(np.nan_to_num(curve[1]))][:MOST_CURVES]
     if not moving:
         raise WrongValue("there is no response to draw: no output depends on an input")
     timed = len(response.times) > 0
     figure = new_figure(2 + timed)
-    axes = figure.subplots(2 + timed, 1)
-    magnitude, phase, *steps = axes
+    rows = [["magnitude", "locus"], ["phase", "locus"], *([["step", "step"]] if timed else [])]
+    axes = figure.subplot_mosaic(rows, width_ratios=[3, 2])
     marker = None if timed else "."
-    for name, found, over_time in moving[:MOST_CURVES]:
-        magnitude.plot(response.frequencies, np.abs(found), label=name, marker=marker)
-        phase.plot(response.frequencies, np.degrees(unwrapped(found)), label=name, marker=marker)
-        for step in steps:
-            step.plot(response.times, over_time, label=name)
-    log_scale(magnitude)
-    for axis in (magnitude, phase):
+    for name, found, over_time in moving:
+        axes["magnitude"].plot(response.frequencies, np.abs(found), label=name, marker=marker)
+        axes["phase"].plot(response.frequencies, np.degrees(unwrapped(found)), label=name, marker=marker)
+        if timed:
+            axes["step"].plot(response.times, over_time, label=name)
+            axes["step"].set_ylabel("step response")
+            axes["step"].set_xlabel("time [s]")
+    draw_nyquist(axes["locus"], [found for _, found, _ in moving], marker)
+    log_scale(axes["magnitude"])
+    for axis in (axes["magnitude"], axes["phase"]):
         _log_frequencies(axis)
-    magnitude.set_ylabel("magnitude")
-    phase.set_ylabel("phase [deg]")
-    phase.set_xlabel("frequency [Hz]")
-    for step in steps:
-        step.set_ylabel("step response")
-        step.set_xlabel("time [s]")
-    magnitude.set_title(title, fontsize="small", loc="left")
-    for axis in axes:
+    axes["magnitude"].set_ylabel("magnitude")
+    axes["phase"].set_ylabel("phase [deg]")
+    axes["phase"].set_xlabel("frequency [Hz]")
+    axes["magnitude"].set_title(title, fontsize="small", loc="left")
+    for axis in axes.values():
         axis.grid(visible=True, alpha=0.3)
-    magnitude.legend(frameon=False, fontsize="small")
+    axes["magnitude"].legend(frameon=False, fontsize="small")
     _written(figure, path, title)
+
+
+def draw_nyquist(axis: Any, responses: Sequence[NDArray[np.complex128]], marker: str | None) -> None:
+    """Draw the responses in the complex plane, dashed for negative frequencies, and the points -1 and 1 if they are not
+    far outside.
+    """
+    for found in responses:
+        (line,) = axis.plot(found.real, found.imag, marker=marker)
+        axis.plot(found.real, -found.imag, linestyle="--", linewidth=0.8, color=line.get_color())
+    if max(float(np.nanmax(np.abs(found))) for found in responses) >= NEAR_CRITICAL:
+        axis.plot([-1, 1], [0, 0], linestyle="none", marker="+", markersize=9, color="black", label="-1 and 1")
+        axis.legend(frameon=False, fontsize="small")
+    axis.set_xlabel("real part")
+    axis.set_ylabel("imaginary part")
+    axis.set_title("Nyquist", fontsize="small", loc="left")
 
 
 def unwrapped(found: NDArray[np.complex128]) -> Floats:
@@ -204,9 +223,14 @@ def step_responses(A: Floats, B: Floats, C: Floats, D: Floats, times: Floats, st
 
 
 def usual_frequencies(modes: Sequence[Mode]) -> Floats:
-    """Frequencies [Hz] from a tenth of the slowest mode to ten times the fastest one."""
+    """Frequencies [Hz] from a tenth of the slowest mode to ten times the fastest one, denser where a mode resonates:
+    there the phase turns by half a turn, in equal steps.
+    """
     sizes = [abs(mode.significant) / (2 * np.pi) for mode in modes if mode.significant]
-    return np.geomspace(min(sizes, default=0.1) / 10, max(sizes, default=1.0) * 10, POINTS)
+    usual = np.geomspace(min(sizes, default=0.1) / 10, max(sizes, default=1.0) * 10, POINTS)
+    around = np.tan(np.linspace(-1.5, 1.5, 61))
+    found = np.concatenate([usual, *(mode.frequency * (1 + abs(mode.damping) * around) for mode in modes[:MOST_BARS])])
+    return np.unique(found[(usual[0] <= found) & (found <= usual[-1])])
 
 
 def usual_times(modes: Sequence[Mode]) -> Floats:

@@ -132,7 +132,8 @@ class FrequencyResponse(Printed):
         save_numbers(path, self.to_dict, self._rows)
 
     def draw(self, path: Path | str) -> None:
-        """Draw magnitude and phase over the frequency (Bode): a .png, .svg, .pdf or .html file.
+        """Draw magnitude and phase over the frequency (Bode), and the locus (Nyquist): a .png, .svg, .pdf or .html
+        file.
 
         Raises
         ------

@@ -31,6 +31,12 @@ SINGULAR = 1e-9
 EXACT_STEPS = 5
 """Steps of Newton's method at the end, to the last digits."""
 
+NEWTON_STEPS = 100
+"""Largest number of damped steps of Newton's method."""
+
+LEAST_DAMPING = 1e-5
+"""Smallest part of a correction that is tried."""
+
 TRANSIENT_STEPS = 300
 """Largest number of implicit steps in time."""
 
@@ -270,6 +276,15 @@ class _Problem:
 
     # -- counting --------------------------------------------------------------------------------------------
 
+    def turning(self, matrix: Floats) -> Iterator[str]:
+        """Names of states whose derivatives must be 0 but are not, although no equation depends on these states: angles
+        of parts that turn, distances of vehicles that drive. `matrix`: Jacobian where the probe stands.
+        """
+        moves = np.abs(self.left) > RESIDUAL * self.sizes
+        for place, idle in zip(self.free_states, np.all(matrix == 0, axis=0)[: len(self.free_states)], strict=True):
+            if idle and place in self.equations and moves[self.equations.index(place)]:
+                yield self.names[place]
+
     def drop_trivial(self) -> tuple[str, ...]:
         """Leave out derivatives that are 0 everywhere. Their names."""
         here = there = coupled_at(self.probe, self.asked)
@@ -306,9 +321,13 @@ class _Problem:
                 "derivative have any value (--slope STATE=any)"
             )
         anyway = f", such as {abbreviated(trivial)}, whose derivative is 0 everywhere" if trivial else ""
-        raise WrongValue(
-            f"the steady state is underdetermined: {stated}; fix a state (--fix){anyway}, or state an output (--target)"
-        )
+        advice = f"fix a state (--fix){anyway}, or state an output (--target)"
+        moving = (_steadily(name) for name in self.turning(self.jacobian(self.first)))
+        raise WrongValue(f"the steady state is underdetermined: {'; '.join([stated, advice, *moving])}")
+
+
+def _steadily(name: str) -> str:
+    return f"no equation depends on {name}, so it can change steadily: --fix {name} --slope {name}=any"
 
 
 def steady_state(probe: Probe, conditions: Conditions) -> SteadyState:
@@ -326,10 +345,12 @@ def steady_state(probe: Probe, conditions: Conditions) -> SteadyState:
     problem.check_counts(problem.drop_trivial())
     unknowns, at_bound = _solved(problem)
     notes: tuple[str, ...] = ()
-    if not problem.is_solved(unknowns) and problem.moves_in_time:
-        there = _at_rest(problem)
-        if there is not None:
-            unknowns, at_bound, notes = there, [False] * len(there), (AT_REST,)
+    if not problem.is_solved(unknowns):
+        for method, note in ((_along_newton_paths, ()), (_at_rest, (AT_REST,))):
+            there = method(problem)
+            if there is not None:
+                unknowns, at_bound, notes = there, [False] * len(there), note
+                break
     residual = problem.residual(unknowns)
     found = problem.is_solved(unknowns)
     if found:
@@ -388,10 +409,49 @@ def _solved(problem: _Problem) -> tuple[Floats, list[bool]]:
     return unknowns, at_bound
 
 
+def _along_newton_paths(problem: _Problem) -> Floats | None:
+    """Unknowns by Newton's method with damping that judges the size of corrections, not of residuals (natural
+    monotonicity, Deuflhard 2004): a stiff link makes each way to the solution a narrow curved valley of residuals, in
+    which a method that only descends stays. None: no solution, or out of bounds.
+    """
+    unknowns, damping = problem.first, 1.0
+    left = problem.residual(unknowns)
+    for _ in range(NEWTON_STEPS):
+        if np.abs(left / problem.sizes).max(initial=0.0) <= RESIDUAL:
+            return _to_the_last_digits(problem, unknowns)
+        try:
+            inverse = np.linalg.inv(problem.jacobian(unknowns)).astype(np.float64, copy=False)
+        except (RunError, FmiError, np.linalg.LinAlgError):
+            return None
+        correction: Floats = inverse @ left
+        damping = min(1.0, 4.0 * damping)
+        while (there := _shortened(problem, unknowns - damping * correction, inverse, correction, damping)) is None:
+            damping /= 2
+            if damping < LEAST_DAMPING:
+                return None
+        unknowns, left = unknowns - damping * correction, there
+    return None
+
+
+def _shortened(problem: _Problem, nearer: Floats, inverse: Floats, correction: Floats, damping: float) -> Floats | None:
+    """Residual there; None: out of bounds, or the correction that is left is not shorter."""
+    low, high = problem.bounds
+    if np.any((nearer < low) | (nearer > high)):
+        return None
+    try:
+        there = problem.residual(nearer)
+    except (RunError, FmiError):
+        return None
+    before, after = (float(np.linalg.norm(one / problem.scale)) for one in (correction, inverse @ there))
+    return there if after <= (1 - damping / 4) * before else None
+
+
 def _at_rest(problem: _Problem) -> Floats | None:
     """States in which the system comes to rest, by pseudo-transient continuation: implicit steps in time from the
     start, which become larger as the derivatives become smaller. None: it does not come to rest, or leaves its bounds.
     """
+    if not problem.moves_in_time:
+        return None
     unknowns, sizes = problem.first, problem.sizes
     low, high = problem.bounds
     left = problem.residual(unknowns)
@@ -462,3 +522,4 @@ def _why_not_found(problem: _Problem, unknowns: Floats, residual: Floats) -> Ite
     if singular[-1] <= SINGULAR * singular[0]:
         together = abbreviated(list(_largest(left_vectors[:, -1], problem.equation_names)))
         yield f"the equations of {together} depend on each other here: they may contradict"
+    yield from map(_steadily, problem.turning(matrix))

@@ -123,8 +123,8 @@ def linearize_command(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write a .json, .mat, .txt or .fmu file, or draw Bode and step responses: .png, .svg, .pdf or .html "
-            "(default: print the model). A sweep has .csv and .json files, and pictures.",
+            help="Write a .json, .mat, .txt or .fmu file, or draw Bode, Nyquist and step responses: .png, .svg, "
+            ".pdf or .html (default: print the model). A sweep has .csv and .json files, and pictures.",
         ),
     ] = None,
 ) -> None:

@@ -166,6 +166,33 @@ def test_the_governor_rests_where_its_equations_do():
     assert "has no start value" in point.notes[0]
 
 
+@pytest.mark.parametrize("speed", [5.0, 6.0, 9.0])
+def test_the_governor_turns_at_a_stated_speed(speed):
+    """The stiff link between arms and slider makes the way there a narrow valley of residuals."""
+    point = ssptool.trim(SYSTEMS / "flyball_governor", fix="Spindle.phi", slope={"Spindle.phi": speed})
+
+    def equations(y):
+        slopes = derivatives(0, np.array([y[0], 0, y[1], 0, speed]))
+        return [slopes[1], slopes[3]]
+
+    alpha, s = fsolve(equations, [0.4, 0.6], xtol=1e-13)
+    momentum = speed * (J_HUB + 2 * axis_moment(alpha))
+    expected = {"Arms.alpha": alpha, "Slider.s": s, "Spindle.h": momentum}
+    assert point.found
+    assert {name: values(point.states)[name] for name in expected} == pytest.approx(expected, rel=1e-8)
+
+
+def test_advice_about_a_part_that_turns_steadily_leads_to_the_steady_state():
+    system = SYSTEMS / "flyball_governor"
+    advised = "--fix Spindle.phi --slope Spindle.phi=any"
+    with pytest.raises(ssptool.exceptions.WrongValue, match=advised):
+        ssptool.trim(system)
+    turning = ssptool.trim(system, fix="Spindle.h")
+    assert not turning.found
+    assert advised in turning.notes[-1]
+    assert ssptool.trim(system, fix=["Spindle.h", "Spindle.phi"], slope={"Spindle.phi": None})
+
+
 @pytest.mark.parametrize(
     ("conditions", "told"),
     [
