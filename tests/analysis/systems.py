@@ -66,6 +66,53 @@ def thermal_chain(folder: Path, count: int) -> Path:
     return write_system(folder / "chain", folder, parts, wires)
 
 
+def limit_cycle(folder: Path) -> Path:
+    """Van der Pol's oscillator in two parts: x' = v, v' = -4 (x - 1.5) + F, F = 0.6 (1 - (x - 1.5)²) v."""
+    mass = (
+        Var("F", "input", start=0.0),
+        Var("x", "state", start=3.5),
+        Var("dx", "der", of="x", needs=["v"]),
+        Var("v", "state", start=0.0),
+        Var("dv", "der", of="v", needs=["x", "F"]),
+        Var("place", "output", needs=["x"]),
+        Var("speed", "output", needs=["v"]),
+    )
+    friction = (
+        Var("x", "input", start=0.0),
+        Var("v", "input", start=0.0),
+        Var("F", "output", needs=["x", "v"]),
+    )
+    calc = "v->dx = v->v; v->dv = -4 * (v->x - 1.5) + v->F; v->place = v->x; v->speed = v->v;"
+    make_fmu(folder / "Mass.fmu", mass, calc=calc)
+    make_fmu(folder / "Friction.fmu", friction, calc="v->F = 0.6 * (1 - (v->x - 1.5) * (v->x - 1.5)) * v->v;")
+    wires = [("M.place", "F.x"), ("M.speed", "F.v"), ("F.F", "M.F")]
+    return write_system(folder / "cycle", folder, {"M": "Mass", "F": "Friction"}, wires)
+
+
+def stiff_link(folder: Path, conductance: float) -> Path:
+    """Capacities of 4 and 10 J/K with a very good link between them, and one of 3 W/K from the second to an ambient."""
+    node = "v->dT = v->q / {}; v->out = v->T;"
+    variables = (
+        Var("q", "input", start=0.0),
+        Var("T", "state", start=20.0),
+        Var("dT", "der", of="T", needs=["q"]),
+        Var("out", "output", needs=["T"]),
+    )
+    link = (
+        Var("a", "input", start=0.0),
+        Var("b", "input", start=0.0),
+        Var("ambient", "input", start=12.5),
+        Var("qa", "output", needs=["a", "b"]),
+        Var("qb", "output", needs=["a", "b", "ambient"]),
+    )
+    make_fmu(folder / "Small.fmu", variables, calc=node.format(4))
+    make_fmu(folder / "Large.fmu", variables, calc=node.format(10))
+    flow = f"v->qa = {conductance!r} * (v->b - v->a); v->qb = -v->qa + 3 * (v->ambient - v->b);"
+    make_fmu(folder / "Link.fmu", link, calc=flow)
+    wires = [("S.out", "K.a"), ("L.out", "K.b"), ("K.qa", "S.q"), ("K.qb", "L.q")]
+    return write_system(folder / "stiff", folder, {"S": "Small", "L": "Large", "K": "Link"}, wires)
+
+
 def pendulum(folder: Path, *, said: str = "") -> Path:
     """phi'' = -9.81 sin phi - 0.4 w + u; `said` is the body of its directional derivatives."""
     variables = (

@@ -16,7 +16,7 @@ from scipy.linalg import expm
 import ssptool
 from ssptool.analysis.modes import modes_of
 from ssptool.analysis.pictures import usual_frequencies, usual_times
-from tests.analysis.systems import drive, pendulum, thermal_chain
+from tests.analysis.systems import drive, limit_cycle, pendulum, stiff_link, thermal_chain
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
 from tests.systems.exact_dual_mass import DualMass
@@ -158,6 +158,28 @@ def test_a_thermal_chain_has_the_eigenvalues_of_a_tridiagonal_matrix(tmp_path):
     # In the steady state both ambients weigh by their distance.
     steady = -np.linalg.solve(model.A, model.B)
     assert steady[:, 0] == pytest.approx([1 - k / (count + 1) for k in range(1, count + 1)], rel=1e-9)
+
+
+@pytest.mark.parametrize("conductance", [1e3, 1e6, 1e8])
+def test_a_stiff_link_leaves_the_slow_mode_right(tmp_path, conductance):
+    """Slow: all heat of 14 J/K through 3 W/K; fast: 4 and 10 J/K level out. Both to first order in 3/conductance."""
+    model = ssptool.linearize(stiff_link(tmp_path, conductance))
+    slow, fast = (one.eigenvalue.real for one in model.modes)
+    assert slow == pytest.approx(-3 / 14, rel=3 / conductance + 1e-6)
+    assert fast == pytest.approx(-conductance * (1 / 4 + 1 / 10), rel=3 / conductance)
+    # Differences of the link cannot tell from rounding whether the slow mode of the stiffest ones decays.
+    assert model.stable is (True if model.modes[0].error < 3 / 14 else None)
+
+
+def test_the_rest_inside_a_limit_cycle_is_unstable(tmp_path):
+    """λ² - 0.6 λ + 4 = 0."""
+    system = limit_cycle(tmp_path)
+    point = ssptool.trim(system)
+    assert {one.name: one.value for one in point.states} == pytest.approx({"M.x": 1.5, "M.v": 0.0}, abs=1e-12)
+    model = point.model
+    assert not model.stable
+    assert model.margin == pytest.approx(-0.3, rel=1e-7)
+    assert model.modes[0].frequency == pytest.approx(np.sqrt(4 - 0.09) / (2 * pi), rel=1e-7)
 
 
 def test_differences_of_a_nonlinear_component_state_their_error(tmp_path):

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from scipy.linalg import expm, expm_frechet
 
 from ssptool import analysis
+from tests.analysis.systems import limit_cycle
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
 from tests.systems.exact_dual_mass import DualMass
@@ -89,6 +91,18 @@ def test_start_values_and_direct_dependences_are_derived(tmp_path, offered, way,
     assert found["A.y", "A.x"] == pytest.approx(2 * by_start, abs=tolerance)
     assert found["A.w", "A.k"] == pytest.approx(x + 0.8 * by_rate, abs=tolerance)
     assert found.errors.max() < 1e-4
+
+
+def test_a_limit_cycle_forgets_its_start(tmp_path):
+    """Over two turns, against the variational equations in scipy: what is left is a shift along the cycle."""
+    found = analysis.sensitivities(limit_cycle(tmp_path), ["M.x"], "M.place", stop_time=6.5, step_size=0.05)
+
+    def slopes(t, y):
+        x, v, dx, dv = y
+        return [v, -4 * x + 0.6 * (1 - x * x) * v, dv, (-4 - 1.2 * x * v) * dx + 0.6 * (1 - x * x) * dv]
+
+    exact = solve_ivp(slopes, (0, 6.5), [2, 0, 1, 0], t_eval=found.t, rtol=1e-12, atol=1e-12, method="DOP853")
+    assert found.derivatives[:, 0, 0] == pytest.approx(exact.y[2], abs=1e-6)
 
 
 def test_events_lead_to_differences_of_runs(tmp_path):
