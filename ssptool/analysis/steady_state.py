@@ -346,7 +346,7 @@ def steady_state(probe: Probe, conditions: Conditions) -> SteadyState:
     unknowns, at_bound = _solved(problem)
     notes: tuple[str, ...] = ()
     if not problem.is_solved(unknowns):
-        for method, note in ((_along_newton_paths, ()), (_at_rest, (AT_REST,))):
+        for method, note in ((_at_rest, (AT_REST,)), (_along_newton_paths, ())):
             there = method(problem)
             if there is not None:
                 unknowns, at_bound, notes = there, [False] * len(there), note
