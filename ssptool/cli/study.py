@@ -78,6 +78,26 @@ Sandbox = Annotated[bool | None, typer.Option("--sandbox/--no-sandbox", show_def
 Format = Annotated[TextOrJson, typer.Option("--format", metavar="FORMAT", help="Print the answer as text or json.")]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Repeat failed runs.")]
 
+
+def executed_by(
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    insecure_scheduler: InsecureScheduler = False,
+    compile: Compile = False,
+    env: Env = None,
+    sandbox: Sandbox = None,
+) -> dict[str, Any]:
+    """Options about the processes of a study, as keyword arguments of the public API."""
+    return {
+        "workers": workers,
+        "scheduler": scheduler,
+        "insecure_scheduler": insecure_scheduler,
+        "compile": compile,
+        "env": env or (),
+        "sandbox": sandbox,
+    }
+
+
 study_app = typer.Typer(
     cls=_RunByDefault,
     help="Run one system many times: `ssptool study FILE.toml`.\n\n"
@@ -88,7 +108,7 @@ study_app = typer.Typer(
 
 
 @study_app.command("run")
-@bundled(judged=judged_by)
+@bundled(executed=executed_by, judged=judged_by)
 def study_run(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="Study file (.toml) with factors, settings and results.")
@@ -97,15 +117,10 @@ def study_run(
         Path | None,
         typer.Option("--output", "-o", metavar="FOLDER", help="Write results to this folder (default: FILE.study)."),
     ] = None,
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-    insecure_scheduler: InsecureScheduler = False,
-    retry_failed: RetryFailed = False,
-    compile: Compile = False,
-    env: Env = None,
-    sandbox: Sandbox = None,
-    format: Format = TextOrJson.TEXT,
     *,
+    executed: dict[str, Any],
+    retry_failed: RetryFailed = False,
+    format: Format = TextOrJson.TEXT,
     judged: dict[str, Any],
 ) -> None:
     """Check a study, print the number of its runs and their duration, and run it.
@@ -115,18 +130,13 @@ def study_run(
     Examples:
       ssptool study springs.toml --workers 4
     """
-    _advise_sandbox_of_study(file, sandbox, judged)
+    _advise_sandbox_of_study(file, executed["sandbox"], judged)
     with progress_bar("running") as progress:
         results = ssptool.study(
             file,
             output,
-            workers=workers,
-            scheduler=scheduler,
-            insecure_scheduler=insecure_scheduler,
             retry_failed=retry_failed,
-            compile=compile,
-            env=env or (),
-            sandbox=sandbox,
+            **executed,
             **judged,
             announce=_announce if format is TextOrJson.TEXT else None,
             progress=progress,
@@ -171,32 +181,22 @@ def study_new(
 
 
 @study_app.command("resume")
-@bundled(judged=judged_by)
+@bundled(executed=executed_by, judged=judged_by)
 def study_resume(
     folder: Folder,
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-    insecure_scheduler: InsecureScheduler = False,
-    retry_failed: RetryFailed = False,
-    compile: Compile = False,
-    env: Env = None,
-    sandbox: Sandbox = None,
-    format: Format = TextOrJson.TEXT,
     *,
+    executed: dict[str, Any],
+    retry_failed: RetryFailed = False,
+    format: Format = TextOrJson.TEXT,
     judged: dict[str, Any],
 ) -> None:
     """Continue an interrupted study: `ssptool study resume springs.study`."""
-    advise_sandbox(folder, sandbox, judged)
+    advise_sandbox(folder, executed["sandbox"], judged)
     with progress_bar("running") as progress:
         results = ssptool.studies.resume_study(
             folder,
-            workers=workers,
-            scheduler=scheduler,
-            insecure_scheduler=insecure_scheduler,
             retry_failed=retry_failed,
-            compile=compile,
-            env=env or (),
-            sandbox=sandbox,
+            **executed,
             **judged,
             announce=_announce if format is TextOrJson.TEXT else None,
             progress=progress,
@@ -241,7 +241,7 @@ def study_results(
 
 
 @study_app.command("calibrate")
-@bundled(judged=judged_by)
+@bundled(executed=executed_by, judged=judged_by)
 def study_calibrate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Study file (.toml) with ranges and [calibration].")],
     output: Annotated[
@@ -250,32 +250,17 @@ def study_calibrate(
             "--output", "-o", metavar="FOLDER", help="Save the solution in this result folder, for `ssptool report`."
         ),
     ] = None,
-    workers: Workers = None,
-    scheduler: Scheduler = None,
-    insecure_scheduler: InsecureScheduler = False,
-    compile: Compile = False,
-    env: Env = None,
-    sandbox: Sandbox = None,
-    format: Format = TextOrJson.TEXT,
     *,
+    executed: dict[str, Any],
+    format: Format = TextOrJson.TEXT,
     judged: dict[str, Any],
 ) -> None:
     """Fit parameters to measurements or targets.
 
     For measurements, the fit has 95 % confidence intervals.
     """
-    _advise_sandbox_of_study(file, sandbox, judged)
-    fit = ssptool.calibrate(
-        file,
-        output,
-        workers=workers,
-        scheduler=scheduler,
-        insecure_scheduler=insecure_scheduler,
-        compile=compile,
-        env=env or (),
-        sandbox=sandbox,
-        **judged,
-    )
+    _advise_sandbox_of_study(file, executed["sandbox"], judged)
+    fit = ssptool.calibrate(file, output, **executed, **judged)
     say(ssptool.renderers.FIT_RENDERERS[format.value](fit), verbatim=format is TextOrJson.JSON)
     met = fit.verification is None or fit.verification.met
     raise typer.Exit(0 if fit.converged and met else 1)
