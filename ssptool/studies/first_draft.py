@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ssptool.engine.settings import EARLIER_NAMES, Settings
 from ssptool.errors import WrongValue
+from ssptool.fmu.description import Value
 from ssptool.foreign_text import json_text
 from ssptool.network.inventory import VariableEntry
 
@@ -53,6 +54,13 @@ _DESIGNS = {
 }
 
 
+class ChosenStudy(NamedTuple):
+    """Factors with their values as somebody types them (see `values_from`), and the expression of the result."""
+
+    factors: Mapping[str, str]
+    result: str
+
+
 class StudiedSystem(NamedTuple):
     """Path of a system, as stated in a study file, and a variant (None: the default). `stop` is the stop time [s] of
     the runs, with the reason; None: the stop time of the system, if it `states_stop`.
@@ -65,7 +73,12 @@ class StudiedSystem(NamedTuple):
 
 
 def first_draft(
-    system: StudiedSystem, variables: Sequence[VariableEntry], kind: StudyKind, file: str, data: str | None = None
+    system: StudiedSystem,
+    variables: Sequence[VariableEntry],
+    kind: StudyKind,
+    file: str,
+    data: str | None = None,
+    chosen: ChosenStudy | None = None,
 ) -> str:
     """The text of a study file `file` (TOML).
 
@@ -75,22 +88,28 @@ def first_draft(
         Path of the measured signals, as stated in the file.
     variables
         All variables of the system.
+    chosen
+        Factors and result (None: all parameters of the system are proposed, and all outputs).
 
     Raises
     ------
     WrongValue
-        The system has no parameters, or no outputs, that are real numbers; or `data` is missing or not usable.
+        The system has no parameters, or no outputs, that are real numbers; or `data` is missing or not usable; or
+        there is no such chosen factor.
     """
     if (kind is StudyKind.CALIBRATE) != (data is not None):
         wanted = "needs data: the file of the measured signals" if data is None else "takes no data"
         raise WrongValue(f"a study of the kind {kind} {wanted}")
     command = "study calibrate" if kind is StudyKind.CALIBRATE else "study"
-    factors = list(_factors(variables, kind))
+    factors = list(_factors(variables, kind) if chosen is None else _chosen_factors(variables, chosen.factors))
     if not factors:
         raise WrongValue("the system has no parameter that is a real number other than 0, so there is nothing to vary")
-    results = [(name, _toml_text(expression)) for name, expression in _results(variables)]
+    of_outputs = dict(_results(variables))
+    expressions = of_outputs if chosen is None else {_name_of(chosen.result, of_outputs): chosen.result}
+    results = [(name, _toml_text(expression)) for name, expression in expressions.items()]
     if not results and kind is not StudyKind.CALIBRATE:
         raise WrongValue("the system has no output that is a real number, so there is no result to begin with")
+    about_ranges = f"; ranges are {_range_in_words(kind)}" if chosen is None else ""
     lines = [
         f"# Run it: ssptool {command} {file}",
         "# Lines that begin with # are proposals: remove the sign to use them.",
@@ -100,8 +119,8 @@ def first_draft(
         "[settings]                # of all runs",
         _stop_time(system),
         "",
-        f"[factors]                 # what differs between runs; ranges are {_range_in_words(kind)}",
-        *_active(factors, _ACTIVE.get(kind, 3)),
+        f"[factors]                 # what differs between runs{about_ranges}",
+        *_active(factors, _ACTIVE.get(kind, 3) if chosen is None else len(factors)),
         "",
     ]
     if kind is StudyKind.CALIBRATE:
@@ -152,24 +171,97 @@ def _is_wide(kind: StudyKind) -> bool:
 
 def _factors(variables: Sequence[VariableEntry], kind: StudyKind) -> Iterator[str]:
     for one in variables:
-        value = one.start if one.value is None else one.value
-        if (
-            one.causality != "parameter"
-            or one.shape
-            or not isinstance(value, float)
-            or not value
-            or not isfinite(value)
-        ):
-            continue
-        low, high = sorted((0.5 * value, 2 * value) if _is_wide(kind) else (0.8 * value, 1.2 * value))
-        low = low if one.minimum is None else max(low, one.minimum)
-        high = high if one.maximum is None else min(high, one.maximum)
-        if low >= high:
-            continue
-        count = ", count = 3" if kind is StudyKind.GRID else ""
-        unit, described = (f" {one.unit}" if one.unit else ""), (f", {one.description}" if one.description else "")
-        about = " ".join(f"{value:g}{unit}{described}".split())
-        yield f"{json_text(one.name)} = {{low = {low:g}, high = {high:g}{count}}}    # {about}"
+        span = _range(one, kind) if one.causality == "parameter" else None
+        if span is not None:
+            count = ", count = 3" if kind is StudyKind.GRID else ""
+            yield f"{json_text(one.name)} = {{low = {span[0]:g}, high = {span[1]:g}{count}}}    # {_about(one)}"
+
+
+def _chosen_factors(variables: Sequence[VariableEntry], chosen: Mapping[str, str]) -> Iterator[str]:
+    known = {one.name: one for one in variables}
+    for name, typed in chosen.items():
+        if name not in known:
+            raise WrongValue(f"the system has no variable {name!r} that can differ between runs")
+        yield f"{json_text(name)} = {values_from(known[name], typed)}    # {_about(known[name])}"
+
+
+def _range(one: VariableEntry, kind: StudyKind) -> tuple[float, float] | None:
+    """The values around that of the system, within the bounds of the FMU; None if there is no such range."""
+    value = _value(one)
+    if one.shape or not isinstance(value, float) or not value or not isfinite(value):
+        return None
+    low, high = sorted((0.5 * value, 2 * value) if _is_wide(kind) else (0.8 * value, 1.2 * value))
+    low = low if one.minimum is None else max(low, one.minimum)
+    high = high if one.maximum is None else min(high, one.maximum)
+    return (low, high) if low < high else None
+
+
+def _value(one: VariableEntry) -> Value | None:
+    return one.start if one.value is None else one.value
+
+
+def _about(one: VariableEntry) -> str:
+    """Value, unit and description in one line."""
+    unit, described = (f" {one.unit}" if one.unit else ""), (f", {one.description}" if one.description else "")
+    return " ".join(f"{_shown(_value(one))}{unit}{described}".split())
+
+
+def _shown(value: Value | None) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+_RANGE = re.compile(r"(\S+)\s+to\s+(\S+)(?:\s+in\s+(\d+))?")
+
+
+def proposed_values(one: VariableEntry) -> str:
+    """Values of a factor as `values_from` reads them: a range around the value of the system, or this value alone."""
+    span = _range(one, StudyKind.GRID)
+    return _shown(_value(one)) if span is None else f"{span[0]:g} to {span[1]:g} in 3"
+
+
+def values_from(one: VariableEntry, typed: str) -> str:
+    """The values of a factor for a study file. `5, 10, 20` is a list, `8 to 12` a range, `8 to 12 in 5` has 5 points.
+
+    Raises
+    ------
+    WrongValue
+        There are no values, the ends of a range are not numbers in ascending order, or a text stands for a number.
+    """
+    found = _RANGE.fullmatch(typed.strip())
+    if found is None:
+        values = [part.strip() for part in typed.split(",") if part.strip()]
+        if not values:
+            raise WrongValue(f"{one.name} has no values; expected a list such as 5, 10, 20, or a range such as 8 to 12")
+        return f"[{', '.join(_toml_value(one, value) for value in values)}]"
+    low, high = (_number(part) for part in found.groups()[:2])
+    if low is None or high is None or low >= high:
+        raise WrongValue(f"{one.name}: {typed!r} is not a range of numbers from low to high, such as 8 to 12")
+    count = f", count = {found[3]}" if found[3] else ""
+    return f"{{low = {low!r}, high = {high!r}{count}}}"
+
+
+def _toml_value(one: VariableEntry, text: str) -> str:
+    """A value of a variable. Raises WrongValue."""
+    if one.type == "Boolean" and text.lower() in ("true", "false"):
+        return text.lower()
+    number = None if one.type == "String" else _number(text)
+    if number is None and one.type.startswith(("Float", "Int", "UInt")):
+        raise WrongValue(f"{one.name}: {text!r} is not a number")
+    if number is None:
+        return json_text(text)
+    return text if re.fullmatch(r"-?(0|[1-9]\d*)", text) else repr(number)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
+
+def _name_of(expression: str, known: Mapping[str, str]) -> str:
+    return next((name for name, one in known.items() if one == expression), "result")
 
 
 def _results(variables: Sequence[VariableEntry]) -> Iterator[tuple[str, str]]:

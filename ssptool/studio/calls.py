@@ -19,9 +19,11 @@ from ssptool.editing.changes import EditError
 from ssptool.editing.draft import RESOURCES, Draft
 from ssptool.errors import UnusableFile, WrongUsage, similar_names
 from ssptool.foreign_text import one_line
+from ssptool.network.inventory import VariableEntry, list_variables
 from ssptool.network.tree import ElementPath, dotted
 from ssptool.option_words import Sharing
 from ssptool.rules.kept import Kept
+from ssptool.studies.first_draft import ChosenStudy
 from ssptool.studio.clipboard import CopiedElements
 from ssptool.studio.findings import DrawnPlaces, finding_content, findings_of
 from ssptool.studio.gestures import Edits, FixFinding, Gesture, RewriteXml
@@ -72,7 +74,8 @@ CALLS = (
     *("targets", "suggestions", "parameters", "move", "resize", "align", "arrange", "route", "consequences"),
     *("plan", "run", "check", "cancel", "runs", "plot", "signals", "values", "differences", "open_results"),
     *("iterations", "iterates", "setting_names", "rename_run", "delete_run", "save_run", "insertions"),
-    *("studies", "start_study", "cancel_study", "study_table", "study_chart", "add", "copy", "paste"),
+    *("studies", "start_study", "cancel_study", "study_table", "study_chart", "proposed_study", "new_study"),
+    *("add", "copy", "paste"),
     *("palette", "picture", "stimuli", "edit", "preview", "fix", "rewrite", "typed", "stimulus", "undo"),
     *("redo", "save", "save_as", "save_copy", "reload", "open_unsaved", "discard_unsaved", "changes"),
 )
@@ -481,6 +484,22 @@ class PageCalls:
     def start_study(self, file: str) -> Answer:
         """Start or continue a study of the system on disk."""
         return self._studies.start(file, unsaved=self._session.unsaved)
+
+    def proposed_study(self, names: Names) -> Answer:
+        """The choices for a new study in which these variables differ between runs."""
+        return self._studies.proposal(self._variables(), names)
+
+    def new_study(self, file: str, factors: Mapping[str, str], result: str, design: str, stop_time: str = "") -> Answer:
+        """Write a study file next to the system: the typed values of its factors, and the expression of its result."""
+        self._studies.new(file, design, stop_time, ChosenStudy(factors, result), self._variables())
+        return {"file": file}
+
+    def _variables(self) -> Sequence[VariableEntry]:
+        """All variables of components, if the system can be flattened. Raises WrongUsage."""
+        network = self._model.network
+        if network is None:
+            raise WrongUsage("the system has errors; see its findings")
+        return list_variables(network, network.components)
 
     def cancel_study(self) -> Answer:
         self._studies.cancel()

@@ -102,7 +102,7 @@ class EditSession:
         self.path = path
         self.sandbox = sandbox
         self.read_only = read_only
-        self._variant = variant
+        self.variant = variant
         self.switches = switches_of(path)
         self.states = [State()]
         self.at = 0
@@ -128,7 +128,7 @@ class EditSession:
 
     @property
     def structure(self) -> Document:
-        return self.archive.structure(self._variant)
+        return self.archive.structure(self.variant)
 
     @property
     def unsaved(self) -> bool:
@@ -153,7 +153,7 @@ class EditSession:
         """Copy of the present documents, for a run that continues while they are edited."""
         archive = self._opened()
         _put(archive, self.state.files)
-        return SystemCopy(archive, archive.structure(self._variant), self.switches)
+        return SystemCopy(archive, archive.structure(self.variant), self.switches)
 
     # -- changes ---------------------------------------------------------------------------------------------------
 

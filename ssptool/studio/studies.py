@@ -6,24 +6,47 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import count
+from os.path import relpath
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 from ssptool.documents.diagnostics import BadData
-from ssptool.documents.vocabulary import rounded_text
+from ssptool.documents.saving import save_file
+from ssptool.documents.vocabulary import number_text, rounded_text
 from ssptool.errors import UnusableFile, WrongUsage, is_own
+from ssptool.network.inventory import VariableEntry
 from ssptool.option_words import BEST, Boxing
 from ssptool.studies.charts import chart
+from ssptool.studies.first_draft import (
+    ChosenStudy,
+    StudiedSystem,
+    StudyKind,
+    default_results,
+    first_draft,
+    proposed_values,
+)
 from ssptool.studies.stored_results import StudyResults, read_results
-from ssptool.studies.study_file import draft_study, read_toml
+from ssptool.studies.study_file import draft_study, read_toml, read_toml_text, study_from
+from ssptool.studio.run_settings import settings_of
 from ssptool.studio.runs import Tell
 from ssptool.studio.session import EditSession
 from ssptool.studio.stimuli import listed
 
 _SANDBOX: Mapping[Boxing, str] = {True: "--sandbox", False: "--no-sandbox", BEST: f"--sandbox={BEST}"}
+
+DESIGNS: Mapping[StudyKind, str] = {
+    StudyKind.GRID: "Every combination",
+    StudyKind.LHS: "Latin hypercube",
+    StudyKind.SOBOL: "Evenly spread points",
+    StudyKind.MORRIS: "Parameters that matter (Morris)",
+    StudyKind.SALTELLI: "Sensitivities (Sobol' indices)",
+    StudyKind.OPTIMIZE: "Optimize",
+}
+"""Designs of new studies by what the page calls them."""
 
 LOOK_SECONDS = 0.5
 """Interval of checks of the results of a running study [s]."""
@@ -62,6 +85,46 @@ class StudyRuns:
     def all(self) -> list[dict[str, Any]]:
         """Study files of this system, each with the state of its result folder."""
         return [self._content(name, file) for name, file in self._files()]
+
+    def proposal(self, variables: Sequence[VariableEntry], names: Sequence[str]) -> dict[str, Any]:
+        """Values, results and designs to choose from for a study of parameters. Raises WrongUsage."""
+        known = {one.name: one for one in variables}
+        if unknown := [name for name in names if name not in known]:
+            raise WrongUsage(f"no component has {', '.join(unknown)}, so a study cannot vary it")
+        experiment = self._session.structure.structure.default_experiment
+        stop = None if experiment is None else experiment.stop_time
+        taken = {name for name, _ in listed(self._session.path, (".toml",))}
+        return {
+            "factors": [
+                {"name": name, "unit": known[name].unit or "", "values": proposed_values(known[name])} for name in names
+            ],
+            "stop": "" if stop is None else number_text(stop),
+            "results": list(default_results(variables).values()),
+            "designs": list(DESIGNS.values()),
+            "file": next(name for k in count(1) if (name := f"study{k if k > 1 else ''}.toml") not in taken),
+        }
+
+    def new(self, file: str, design: str, stop: str, chosen: ChosenStudy, variables: Sequence[VariableEntry]) -> None:
+        """Write a study next to the system, after a look at what would be wrong with it.
+
+        Raises WrongUsage, WrongValue, BadData and FileExistsError.
+        """
+        session = self._session
+        if session.read_only:
+            raise WrongUsage(session.read_only)
+        path = session.path.absolute().parent / file
+        if Path(file).name != file or path.suffix != ".toml":
+            raise WrongUsage(f"{file!r} is not the name of a study file, such as study.toml")
+        if path.exists():
+            raise FileExistsError(f"{file} exists: choose another name")
+        kind = next((kind for kind, title in DESIGNS.items() if title == design), None)
+        if kind is None:
+            raise WrongUsage(f"{design!r} is not a design; expected {', '.join(DESIGNS.values())}")
+        ends = None if (time := settings_of({"stop_time": stop}).stop_time) is None else (time, "as chosen")
+        system = StudiedSystem(relpath(session.path.resolve(), path.resolve().parent), session.variant, ends)
+        text = first_draft(system, variables, kind, file, chosen=chosen)
+        study_from(*read_toml_text(text, file), source=str(path))
+        save_file(path, text)
 
     def start(self, name: str, *, unsaved: bool) -> dict[str, Any]:
         """Start or continue a study. Raises WrongUsage."""

@@ -12,7 +12,7 @@ import ssptool
 from ssptool.cli.app import command
 from ssptool.errors import WrongValue
 from ssptool.network.inventory import VariableEntry
-from ssptool.studies.first_draft import StudiedSystem, StudyKind, first_draft
+from ssptool.studies.first_draft import StudiedSystem, StudyKind, first_draft, values_from
 from tests.engine.dual_mass import RESOURCES
 
 SYSTEM = RESOURCES.parent
@@ -157,3 +157,31 @@ def test_a_new_study_from_the_command_line(folder, monkeypatch, capsys):
     assert ssptool.studies.read_study("s.toml").design.runs == 50
     assert ended(monkeypatch, "study", "new", "plant", "--design", "spiral") == 2
     assert "saltelli" in capsys.readouterr().err
+
+
+def variable(kind="Float64"):
+    nothing = dict.fromkeys(("unit", "start", "value", "minimum", "maximum"))
+    return VariableEntry("A.k", "A", "k", "parameter", "tunable", kind, description="", **nothing)
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "values"),
+    [
+        ("Float64", "5, 10,20", [5, 10, 20]),
+        ("Float64", "1e-3", [0.001]),
+        ("Int32", "007", [7]),
+        ("Boolean", "true, False", [True, False]),
+        ("Enumeration", 'hot, "cold"', ["hot", '"cold"']),
+        ("String", "5", ["5"]),
+        ("Float64", "8 to 12", {"low": 8, "high": 12}),
+        ("Float64", "-1e3 to .5 in 5", {"low": -1000, "high": 0.5, "count": 5}),
+    ],
+)
+def test_typed_values_are_those_of_the_file(kind, typed, values):
+    assert tomllib.loads(f"k = {values_from(variable(kind), typed)}") == {"k": values}
+
+
+@pytest.mark.parametrize("typed", ["", ",", "12 to 8", "low to high", "nan to 3", "nan", "5, soft", "true"])
+def test_typed_values_that_are_none_are_refused(typed):
+    with pytest.raises(WrongValue, match=r"A\.k"):
+        values_from(variable(), typed)

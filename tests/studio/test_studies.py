@@ -48,6 +48,54 @@ def test_a_study_is_started_and_its_results_appear(studio, chromium, folder):
     assert ssptool.studies.study_results(folder / "springs.study").status.ok
 
 
+@browser
+def test_ticked_parameters_become_a_study_that_is_started(studio, chromium, tmp_path):
+    page = chromium(studio(copy_of("dual_mass_oscillator", tmp_path)))
+    page.get_by_role("tab", name="Parameters").click()
+    make = page.get_by_role("button", name="New study…")
+    assert make.is_disabled()
+    page.get_by_label("Vary System2.k2 in a study").check()
+    make.click()
+    assert page.get_by_label("System2.k2 [N/m]").input_value() == "8 to 12 in 3", "± 20 % of 10 N/m"
+    assert violations(page) == []
+    page.get_by_label("System2.k2 [N/m]").fill("5 to 20 in 4")
+    page.get_by_label("Result", exact=True).fill('initial("System2.F")')
+    page.get_by_label("Stop time").fill("0.2")
+    page.get_by_role("button", name="Create").click()
+    page.get_by_text("no runs yet").wait_for()
+    page.get_by_role("button", name="Start").click()
+    page.get_by_text("4 of 4 runs").wait_for()
+    found = ssptool.studies.study_results(tmp_path / "study.study").rows()
+    assert sorted((one["System2.k2"], one["result"]) for one in found) == [(5, 2.5), (10, 5), (15, 7.5), (20, 10)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"factors": {"System2.k9": "5, 10"}}, "no variable 'System2.k9'"),
+        ({"factors": {"System2.k2": "20 to 5"}}, "is not a range"),
+        ({"factors": {"System2.k2": " , "}}, "has no values"),
+        ({"factors": {"System2.k2": "soft"}}, "'soft' is not a number"),
+        ({"result": "max(System2.F"}, "result"),
+        ({"design": "none"}, "Every combination"),
+        ({"stop_time": "soon"}, "stop_time"),
+        ({"file": "../study.toml"}, "not the name of a study file"),
+        ({"file": "there.toml"}, "choose another name"),
+    ],
+)
+def test_a_study_that_cannot_be_run_is_not_written(tmp_path, change, message):
+    (tmp_path / "there.toml").write_text(STUDY)
+    calls = PageCalls(EditSession(copy_of("dual_mass_oscillator", tmp_path)), lambda _: None)
+    right = {"file": "new.toml", "factors": {"System2.k2": "5, 10"}, "result": 'max("System2.F")'}
+    right |= {"design": "Every combination", "stop_time": ""}
+    with pytest.raises(Exception, match=message):
+        calls.call("new_study", right | change)
+    assert sorted(file.name for file in tmp_path.glob("*.toml")) == ["there.toml"]
+    calls.call("new_study", right)
+    assert {one["file"] for one in calls.call("studies", {})} == {"new.toml", "there.toml"}
+    calls.close()
+
+
 def end_of_study(calls):
     study = calls.call("studies", {})[0]
     return None if study["going"] else study

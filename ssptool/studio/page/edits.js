@@ -84,9 +84,9 @@ async function filesOf(entry) {
 
 /**
  * Ask for texts in a dialog; gives them by name, or null. `fields`: name → {label, value, options, proposals}; proposals
- * are asked for when the field gets the focus, with what is in all fields then.
+ * are asked for when the field gets the focus, with what is in all fields then. `note` explains how to fill them.
  */
-export function asked(title, fields, action = 'OK') {
+export function asked(title, fields, action = 'OK', note = '') {
   return new Promise(resolve => {
     const inputs = Object.entries(fields).map(([name, { label, value = '', options = null, proposals = null }]) => {
       const input = options
@@ -98,7 +98,7 @@ export function asked(title, fields, action = 'OK') {
       }
       return make('div', { class: 'field' }, make('label', { for: `ask-${name}` }, label), input, list);
     });
-    const form = make('form', { method: 'dialog' }, make('h2', { id: 'ask-title' }, title), ...inputs, make('div', { class: 'actions' },
+    const form = make('form', { method: 'dialog' }, make('h2', { id: 'ask-title' }, title), note && make('p', { class: 'quiet' }, note), ...inputs, make('div', { class: 'actions' },
       make('button', { value: 'ok', class: 'primary' }, action), button('Cancel', () => dialog.close(''))));
     const dialog = make('dialog', { 'aria-labelledby': 'ask-title', onclose: () => {
       dialog.remove();

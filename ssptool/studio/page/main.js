@@ -19,7 +19,7 @@ import { enableRuns, restoreRuns, runState } from './run.js';
 import { call, changed, on } from './server.js';
 import { inDocument } from './snapping.js';
 import { enableStimuli } from './stimuli.js';
-import { enableStudies } from './studies.js';
+import { enableStudies, newStudy } from './studies.js';
 import { connectTable, parameterTable } from './tables.js';
 import { enableThemes } from './theme.js';
 import { enableEditing } from './wiring.js';
@@ -230,7 +230,7 @@ enableSplitters();
 enableThemes(get('theme'));
 const minimap = enableMinimap(diagram);
 enableEditing(diagram, editable);
-const parameters = parameterTable(editable, one => details.show({ title: one.name, values: [{ name: one.name, text: one.text }] }, [], [], { only: [one.name] }));
+const parameters = parameterTable(editable, one => details.show({ title: one.name, values: [{ name: one.name, text: one.text }] }, [], [], { only: [one.name] }), newStudy);
 const connections = connectTable(editable, () => shown);
 
 const inputs = enableStimuli(editable);

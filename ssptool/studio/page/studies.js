@@ -1,8 +1,8 @@
 // The panel of studies: files beside the system, their progress, and the table and chart of their results while they run.
 
-import { ask } from './edits.js';
+import { ask, asked } from './edits.js';
 import { button, make } from './elements.js';
-import { panel } from './panels.js';
+import { open, panel } from './panels.js';
 import { drawFigure } from './plots.js';
 import { on } from './server.js';
 
@@ -36,6 +36,24 @@ function choose(file) {
   seen = -1;
   tell();
 }
+/** Ask for the values of parameters, and make a study of them; it is shown, and can be started. */
+export async function newStudy(names) {
+  const { factors, results, designs, stop, file } = await ask('proposed_study', { names }) || {};
+  if (!factors) return;
+  const fields = Object.fromEntries(factors.map(({ name, unit, values }) => [`of ${name}`, { label: unit ? `${name} [${unit}]` : name, value: values }]));
+  const answer = await asked('New study', { ...fields,
+    design: { label: 'Design', options: designs, value: designs[0] },
+    result: { label: 'Result', value: results[0] || '', proposals: async () => [...results, ...results.map(one => one.replace('max', 'final'))] },
+    stop_time: { label: 'Stop time [s]', value: stop }, file: { label: 'Name', value: file } }, 'Create', 'Values of a parameter: 5, 10, 20, or from 5 to 20 in four points: 5 to 20 in 4');
+  if (!answer) return;
+  const { design, result, stop_time, file: name } = answer;
+  const made = await ask('new_study', { factors: Object.fromEntries(names.map(one => [one, answer[`of ${one}`]])), design, result, stop_time: stop_time === stop ? '' : stop_time, file: name });
+  if (!made) return;
+  open('studies');
+  shown = made.file;
+  await renew();
+  choose(made.file);
+}
 async function begin() {
   const answer = await ask('start_study', { file: shown });
   if (!answer) return;
@@ -54,7 +72,7 @@ function tell() {
   if (going && going.runs) bar.value = (going.completed + going.failed) / going.runs;
   else bar.removeAttribute('value');
   tab.textContent = going ? `Studies (${going.runs ? Math.round(100 * (going.completed + going.failed) / going.runs) : 0} %)` : 'Studies';
-  count.textContent = !studies.length ? 'No study files (.toml) for this system. See docs/studies.md to write one.'
+  count.textContent = !studies.length ? 'No studies of this system yet: tick parameters in the table Parameters, and press New study…'
     : now && now.runs !== undefined ? `${done} of ${now.runs} runs${now.failed ? `, ${now.failed} failed` : ''}` : 'no runs yet';
   problem.hidden = !now || !now.message;
   problem.textContent = now ? now.message : '';

@@ -8,13 +8,14 @@ import { pastedValues } from './spreadsheet.js';
 const MOST = 400;  // rows of a table that are shown; filter for others
 
 /** The table of parameters. It is filled when it is looked at, and after each change. */
-export function parameterTable(editable, explain) {
+export function parameterTable(editable, explain, study) {
   const { body, tab } = panel('parameters', 'Parameters');
   const filter = make('input', { type: 'search', placeholder: 'Filter: name, unit, origin', 'aria-label': 'Filter parameters', oninput: () => draw() });
   const changed = make('input', { type: 'checkbox', onchange: () => draw() });
-  const rows = make('tbody'), count = make('span', { class: 'quiet' });
-  body.append(make('div', { class: 'bar' }, filter, make('label', { class: 'toggle' }, changed, ' set here only'), count),
-    table(['Name', 'Value', 'Unit', 'Range', 'Origin', 'Description'], rows));
+  const rows = make('tbody'), count = make('span', { class: 'quiet' }), ticked = new Set();
+  const makeStudy = button('New study…', () => study([...ticked]), 'Run the system many times with other values of the ticked parameters', { disabled: true });
+  body.append(make('div', { class: 'bar' }, filter, make('label', { class: 'toggle' }, changed, ' set here only'), count, make('span', { class: 'grow' }), makeStudy),
+    table(['', 'Name', 'Value', 'Unit', 'Range', 'Origin', 'Description'], rows));
   let values = [], names = [], stale = true;
 
   async function renew() {
@@ -28,15 +29,23 @@ export function parameterTable(editable, explain) {
     const wanted = values.filter(one => (!changed.checked || one.set)
       && words.every(word => `${one.name} ${one.unit} ${one.origin} ${one.description}`.toLowerCase().includes(word)));
     names = wanted.map(one => one.name);
+    for (const name of ticked) if (!values.some(one => one.name === name)) ticked.delete(name);
+    makeStudy.disabled = !ticked.size || !editable();
     count.textContent = `${wanted.length} of ${values.length}`;
     rows.replaceChildren(...wanted.slice(0, MOST).map(row));
   }
   function row(one) {
-    return make('tr', { class: one.set ? 'set' : '' }, make('th', { scope: 'row' }, button(one.name, () => explain(one), 'Explain it', { class: 'link' })),
+    return make('tr', { class: one.set ? 'set' : '' }, make('td', {}, tick(one)), make('th', { scope: 'row' }, button(one.name, () => explain(one), 'Explain it', { class: 'link' })),
       make('td', {}, field(one)), make('td', {}, one.unit), make('td', { class: 'quiet' }, one.range),
       make('td', { class: 'quiet' }, one.origin, ' ', one.set && editable()
         ? button('unset', () => edit({ verb: 'unset', name: one.name }), `Remove the parameter that sets ${one.name}`, { class: 'link' }) : ''),
       make('td', { class: 'quiet' }, one.description));
+  }
+  function tick({ name, connected }) {
+    return make('input', { type: 'checkbox', checked: ticked.has(name), disabled: connected, 'aria-label': `Vary ${name} in a study`, onchange: event => {
+      if (event.target.checked) ticked.add(name); else ticked.delete(name);
+      makeStudy.disabled = !ticked.size || !editable();
+    } });
   }
   function field(one) {
     const set = event => { if (event.target.value !== one.value) change(one, event.target); };
