@@ -249,7 +249,7 @@ def _toml_value(one: VariableEntry, text: str) -> str:
         raise WrongValue(f"{one.name}: {text!r} is not a number")
     if number is None:
         return json_text(text)
-    return text if re.fullmatch(r"-?(0|[1-9]\d*)", text) else repr(number)
+    return str(int(text)) if re.fullmatch(r"[-+]?\d+", text) else repr(number)
 
 
 def _number(text: str) -> float | None:

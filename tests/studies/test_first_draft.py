@@ -181,6 +181,11 @@ def test_typed_values_are_those_of_the_file(kind, typed, values):
     assert tomllib.loads(f"k = {values_from(variable(kind), typed)}") == {"k": values}
 
 
+def test_whole_numbers_stay_whole():
+    assert values_from(variable("Int32"), "007, -5, +2") == "[7, -5, 2]"
+    assert values_from(variable("Int64"), "9007199254740993") == "[9007199254740993]"
+
+
 @pytest.mark.parametrize("typed", ["", ",", "12 to 8", "low to high", "nan to 3", "nan", "5, soft", "true"])
 def test_typed_values_that_are_none_are_refused(typed):
     with pytest.raises(WrongValue, match=r"A\.k"):
