@@ -5,6 +5,7 @@ import pytest
 from ssptool.documents.archive import Archive
 from tests.cli.browser import browser
 from tests.studio.conftest import copy_of
+from tests.waiting import until
 
 SSD, SSV = "SystemStructure.ssd", "resources/dual_mass_oscillator.ssv"
 PRESS = """([key, code, more]) => document.body.dispatchEvent(
@@ -103,3 +104,26 @@ def test_xml_is_saved_from_the_editor_in_which_it_is_typed(page, folder):
     with Archive.open(folder) as archive:
         assert b'description="the left mass' in archive.read(SSD)
     assert page.errors == []
+
+
+@browser
+def test_autosave_writes_gestures_and_their_undo_and_is_remembered(page, folder):
+    saved, before = page.get_by_text("dual_mass_oscillator · saved"), (folder / SSD).read_bytes()
+    page.get_by_label("Autosave").check()
+    remove(page, "System1")
+    page.get_by_text("dual_mass_oscillator · not saved").wait_for()
+    saved.wait_for()
+    assert b'name="System1"' not in (folder / SSD).read_bytes()
+    page.keyboard.press("Control+z")
+    page.locator(".block[data-of=System1]").wait_for()
+    until(lambda: (folder / SSD).read_bytes() == before)
+    page.reload()
+    page.locator("ssp-diagram svg").wait_for()
+    assert page.get_by_label("Autosave").is_checked()
+    page.get_by_role("tab", name="Parameters").click()
+    value = page.get_by_label("Value of System1.m1")
+    value.fill("3.5")
+    page.locator("#find").focus()
+    page.get_by_label("Value of System1.k1").fill("2")
+    until(lambda: b'value="3.5"' in (folder / SSV).read_bytes())
+    assert page.get_by_label("Value of System1.k1").input_value() == "2", "typing goes on"

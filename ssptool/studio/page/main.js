@@ -1,5 +1,6 @@
 // The page: which system is shown and what is selected. All else is in the parts that it wires up.
 
+import { enableAutosave } from './autosave.js';
 import './diagram.js';
 import './outline.js';
 import './details.js';
@@ -75,12 +76,13 @@ function tools() {
   get('save').disabled = !model.unsaved || Boolean(model.conflict);
   get('undo').title = model.undo ? `Undo: ${model.undo} (Ctrl-Z)` : 'Undo (Ctrl-Z)';
   get('redo').title = model.redo ? `Redo: ${model.redo} (Ctrl-Shift-Z)` : 'Redo (Ctrl-Shift-Z)';
-  get('edit').hidden = !editable();
+  get('edit').hidden = get('autosave').parentElement.hidden = !editable();
   diagram.resizable = editable();
   lasting('conflict', model.conflict, button('Take the files on disk', () => ask('reload'), 'Without your unsaved edits'),
     button('Save mine as…', saveAs, 'Write what is shown here under another name, and continue with it', { class: 'primary' }));
   if (!model.unsaved || model.conflict) lasting('save', '');
   kept(model.kept);
+  autosave(model);
 }
 /** Offer the unsaved edits of a server that has ended. */
 function kept(edits) {
@@ -104,6 +106,10 @@ async function save() {
     field.blur();  // takes what was typed
     if (field.isConnected) field.focus();
   }
+  await store();
+}
+/** Save the gestures so far. */
+async function store() {
   await changed();
   if (!model.unsaved || model.conflict) return;
   try {
@@ -228,6 +234,7 @@ outline.addEventListener('select', event => show(event.detail));
 
 enableSplitters();
 enableThemes(get('theme'));
+const autosave = enableAutosave(get('autosave'), store);
 const minimap = enableMinimap(diagram);
 enableEditing(diagram, editable);
 const parameters = parameterTable(editable, one => details.show({ title: one.name, values: [{ name: one.name, text: one.text }] }, [], [], { only: [one.name] }), newStudy);
