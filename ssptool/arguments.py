@@ -100,7 +100,7 @@ class WrongArgument(WrongUsage, ValueError):
 def unknown_argument(function: str, name: str, known: Collection[str]) -> WrongType:
     """The error for a keyword that a function does not take."""
     meant = argument_meant(name, known)
-    near = hint(name, sorted(known), None if meant is None else (meant,))
+    near = hint(name, list(known), None if meant is None else (meant,))
     return WrongType(f"{function} has no argument {name!r}{near}")
 
 

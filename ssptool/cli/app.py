@@ -184,7 +184,7 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word = args[0]
         if word not in self.commands and not word.startswith("-"):
-            raise _without_command(word) if Path(word).exists() else WrongUsage("\n".join(about(word, SUMMARIES)))
+            raise _not_a_command(word)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
@@ -197,7 +197,7 @@ class Commands(TyperGroup):
 def _meant(arguments: list[str]) -> list[str]:
     """Words to type here for these arguments, the first of which may be a word of another program."""
     if arguments[:1] == ["help"]:
-        return [*arguments[1:], "--help"]
+        return [*_meant(arguments[1:]), "--help"]
     return [*SYNONYMS.get(arguments[0], arguments[:1]), *arguments[1:]] if arguments else arguments
 
 
@@ -209,6 +209,15 @@ _OF_MEASUREMENTS = {
     "study new SYSTEM --data": "calibrates parameters with it",
 }
 _OF_STUDIES = {"study": "runs a study"}
+
+
+def _not_a_command(word: str) -> WrongUsage:
+    """The error for the first word of a line that is not a command: a file, the name of one, or an unknown word."""
+    if Path(word).exists():
+        return _without_command(word)
+    if Path(word).suffix:
+        return WrongUsage(f"{word} is neither a command nor an existing file\n`ssptool --help` lists all commands")
+    return WrongUsage("\n".join(about(word, SUMMARIES)))
 
 
 def _without_command(path: str) -> WrongUsage:

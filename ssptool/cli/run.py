@@ -279,10 +279,10 @@ class ReportChoice(NamedTuple):
             return
         from ssptool.engine.run.summary import result_json, result_text, summary_text
 
-        texts = {"summary": summary_text, "whole": result_text, "json": result_json}
-        say(texts[self.kind](result, plot), verbatim=self.kind == "json")
-        if copies and self.kind != "json":
-            say(f"also      {', '.join(map(str, copies))}")
+        if self.kind == "json":
+            say(result_json(result, plot), verbatim=True)
+        else:
+            say((summary_text if self.kind == "summary" else result_text)(result, plot, copies))
 
 
 def report_from(

@@ -112,6 +112,9 @@ class StudyAccuracy:
         error = "not known" if row[ACCURACY] is None else rounded_text(row[ACCURACY], 1)
         return f"{error} !" if any(row["number"] == one["number"] for one in self.missed) else error
 
+    def __str__(self) -> str:
+        return "\n".join(self.lines()).removeprefix("accuracy: ") or "not checked"
+
     def lines(self) -> Iterator[str]:
         """Text of the checks: the largest error, and runs that miss the requested accuracy."""
         if not self.checked:

@@ -49,7 +49,7 @@ _DESIGNS = {
     StudyKind.OPTIMIZE: (
         'kind = "optimize"\nminimize = "{result}"    # or maximize\n'
         '# constraints = ["{result} <= 1"]\nruns = 150                # at most\nseed = 1',
-        "points that are chosen by the results before them",
+        "each run is chosen from the results of earlier runs",
     ),
 }
 
@@ -116,10 +116,10 @@ def first_draft(
         f"system = {json_text(system.path)}",
         *([] if system.variant is None else [f"variant = {json_text(system.variant)}"]),
         "",
-        "[settings]                # of all runs",
+        "[settings]                # same for all runs",
         _stop_time(system),
         "",
-        f"[factors]                 # what differs between runs{about_ranges}",
+        f"[factors]                 # values that vary from run to run{about_ranges}",
         *_active(factors, _ACTIVE.get(kind, 3) if chosen is None else len(factors)),
         "",
     ]
@@ -142,7 +142,7 @@ def _stop_time(system: StudiedSystem) -> str:
     if system.stop is not None:
         return "stop_time = {!r}    # seconds: {}".format(*system.stop)
     needed = "" if system.states_stop else "; needed if the FMUs state none: the system does not"
-    return f"# stop_time = 10          # seconds, or a text such as '500ms'{needed}"
+    return f"# stop_time = 10          # seconds, or a string such as '500ms'{needed}"
 
 
 def default_results(variables: Sequence[VariableEntry]) -> dict[str, str]:

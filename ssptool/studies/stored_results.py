@@ -10,7 +10,7 @@ import numpy as np
 from ssptool.documents.saving import replaced_atomically
 from ssptool.engine.recording.formats import check_output, open_writer
 from ssptool.engine.trace import Trace, Values
-from ssptool.errors import UnknownName, UnusableFile, WrongValue, counted, package_for, studies_need
+from ssptool.errors import UnknownName, UnusableFile, WrongValue, counted, in_other_case, package_for, studies_need
 from ssptool.foreign_text import joined_lines, json_text
 from ssptool.printed import Printed
 from ssptool.public_calls import public
@@ -62,6 +62,11 @@ class StudyResults(Printed, Mapping[str, Values]):
         return self.status.folder
 
     @property
+    def ok(self) -> bool:
+        """True if all runs are completed."""
+        return self.status.ok
+
+    @property
     def runs(self) -> Path:
         """The dataset, for any reader of Parquet: `polars.read_parquet(results.runs)`."""
         return Dataset(self.folder).runs
@@ -76,7 +81,8 @@ class StudyResults(Printed, Mapping[str, Values]):
         return found
 
     def __getitem__(self, column: str) -> Values:
-        """The values (runs,) of a factor, a result, or another column, in the order of the design.
+        """The values (runs,) of a factor, a result, or another column, in the order of the design. A name is also found
+        with other upper and lower case.
 
         Raises
         ------
@@ -86,12 +92,14 @@ class StudyResults(Printed, Mapping[str, Values]):
             No run has finished yet.
         """
         table = self.table()
-        if column not in table.column_names:
+        found = column if column in table.column_names else in_other_case(column, table.column_names)
+        if found is None:
             raise UnknownName(f"column {column!r} is not in the results", column, table.column_names)
-        return _values(table[column])
+        return _values(table[found])
 
     def __contains__(self, column: object) -> bool:
-        return column in self._names
+        names = self._names
+        return column in names or (isinstance(column, str) and in_other_case(column, names) is not None)
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names of the columns."""

@@ -122,3 +122,14 @@ def test_options_that_are_meant_exist(name):
         assert f"--{word}" not in known
         words = meant.strip("`").removeprefix("ssptool ").split() if "`" in meant else [*name.split(), meant.split()[0]]
         assert {one for one in words if one.startswith("--")} <= options(words)
+
+
+@pytest.mark.parametrize("word", ["sim", "lint", "calibrate"])
+def test_help_of_a_word_of_another_program_is_that_of_the_command(ssptool, word):
+    assert ssptool("help", word) == ssptool(*SYNONYMS[word], "--help")
+
+
+@pytest.mark.parametrize("word", ["missing.ssp", "folder/missing.fmu"])
+def test_a_file_that_does_not_exist_is_not_called_an_unknown_command(ssptool, word):
+    status, _, err = ssptool(word)
+    assert status == 2 and f"{word} is neither a command nor an existing file" in err

@@ -69,10 +69,12 @@ def test_the_text_of_the_results_of_a_study(ssptool, tmp_path):
     folder = tmp_path / "springs.study"
     factors, results = {"System2.k2": {"values": [5.0, 10.0, 15.0]}}, {"peak": 'max("System1.x1")'}
     study = {"system": str(OSCILLATOR), "settings": SHORT, "factors": factors, "results": results}
-    found = api.study(study, folder)
+    found = api.study({**study, "accuracy": "check"}, folder)
     table, _, answer = ssptool("study", "results", folder)[1].rstrip("\n").partition("\n\n")
     assert str(found) == answer == ssptool("study", "resume", folder)[1].rstrip("\n")
     assert found.text(20) == f"{table}\n\n{answer}"
+    assert str(found.accuracy) in answer and found.ok
+    assert "SYSTEM2.k2" in found and list(found["SYSTEM2.k2"]) == [5.0, 10.0, 15.0]
     for file in found.runs.glob("*"):
         file.unlink()
     assert str(found) == f"{folder}: no run has finished yet"

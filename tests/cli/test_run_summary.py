@@ -28,6 +28,11 @@ def test_a_run_prints_five_lines(ssptool):
     assert ssptool(*said["next"].split(";")[0].split()[2:])[0] == 0  # the command can be pasted
 
 
+def test_files_of_other_formats_are_named_next_to_the_results(ssptool):
+    out = ssptool("run", SYSTEM, *SHORT, "-o", "r.csv", "-o", "r.parquet")[1].splitlines()
+    assert [line.split()[0] for line in out] == ["run", "accuracy", "warnings", "results", "also", "next"]
+
+
 def test_notes_and_warnings_are_counted_where_they_are_not_shown(ssptool):
     many = ["--stop-time", 10, "--step-size", "200ms", "--accuracy", "check"]
     short = lines(ssptool("run", SYSTEM, *many)[1])["warnings"]

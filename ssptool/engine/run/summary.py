@@ -1,7 +1,7 @@
 """Texts about a run: five lines, the full summary, and the report as JSON."""
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -27,12 +27,12 @@ Entry = tuple[str, str]
 
 
 @prints(Result)
-def summary_text(result: Result, plot: Path | None = None) -> str:
+def summary_text(result: Result, plot: Path | None = None, copies: Sequence[Path] = ()) -> str:
     """Five lines on a run: what ran, accuracy, warnings, files, and a command for viewing them; also the full text of a
-    failure.
+    failure. `copies` are files with the same results in other formats.
     """
     failure = [] if result.failure is None else [indented(str(result.failure))]
-    below = (f"{name:<{SHORT}}{text}" for name, text in _below(result, plot))
+    below = (f"{name:<{SHORT}}{text}" for name, text in _below(result, plot, copies))
     return "\n".join([joined_lines([f"{'run':<{SHORT}}{_ran(result)}"]), *failure, joined_lines(below)])
 
 
@@ -60,7 +60,7 @@ def _ran(result: Result) -> str:
     return ", ".join([*parts, f"{result.status}{took}"])
 
 
-def _below(result: Result, plot: Path | None) -> Iterator[Entry]:
+def _below(result: Result, plot: Path | None, copies: Sequence[Path]) -> Iterator[Entry]:
     accuracy = result.accuracy
     yield "accuracy", accuracy.brief() if accuracy.asked else "not checked"
     shown = [
@@ -69,7 +69,7 @@ def _below(result: Result, plot: Path | None) -> Iterator[Entry]:
         if not result.columns or (result.output is not None and result.output.name in note)
     ]
     yield "warnings", _warned(result, len(result.notes) - len(shown))
-    yield from _files(result, plot)
+    yield from _files(result, plot, copies)
     yield from (("note", note) for note in shown)
     if result.output is not None:
         command = "report" if plot is not None or result.failure is not None else "plot"
@@ -94,11 +94,11 @@ def _warned(result: Result, notes: int) -> str:
     return "; ".join(parts) + ("  (--verbose)" if hidden else "")
 
 
-def result_text(result: Result, plot: Path | None = None) -> str:
+def result_text(result: Result, plot: Path | None = None, copies: Sequence[Path] = ()) -> str:
     """The full summary of a run: initialization, choices, course, and files of results and plot."""
     failure = [] if result.failure is None else [indented(str(result.failure))]
     went = _lines(_overrides(result), _initialization(result), _choices(result), _run(result))
-    measured = chain(_lines(_costs(result.statistics)), _calls(result), _lines(_files(result, plot)))
+    measured = chain(_lines(_costs(result.statistics)), _calls(result), _lines(_files(result, plot, copies)))
     return "\n".join([joined_lines([result.name, *went]), *failure, joined_lines(measured)])
 
 
@@ -252,8 +252,10 @@ def _duration(seconds: float) -> str:
     return f"{1e6 * seconds:.3g} µs"
 
 
-def _files(result: Result, plot: Path | None) -> Iterator[Entry]:
+def _files(result: Result, plot: Path | None, copies: Sequence[Path]) -> Iterator[Entry]:
     if result.output is not None:
         yield "results", f"{result.output}  ({counted(result.rows, 'row')}, {counted(len(result.columns), 'signal')})"
+    if copies:
+        yield "also", ", ".join(map(str, copies))
     if plot is not None:
         yield "plot", str(plot)

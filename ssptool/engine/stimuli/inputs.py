@@ -244,7 +244,9 @@ class _Resolution:
             try:
                 self._accept(target, Constant(target.take(one)), f"the constant {one!r}")
             except InvalidValue as error:
-                self._find("inputs", 0, name, f"found {error.found!r}, expected {error.expected}")
+                several = hasattr(one, "__len__") and not isinstance(one, str)
+                table = f"; a table over time is {{'time': […], {name!r}: […]}}" if several else ""
+                self._find("inputs", 0, name, f"found {error.found!r}, expected {error.expected}{table}")
 
     def _elements(self, name: str) -> dict[tuple[int, ...], str]:
         """Index → name of the elements of an array input; empty if the name is not that of an array input."""

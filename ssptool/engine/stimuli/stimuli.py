@@ -74,7 +74,7 @@ class Target:
         if self.type == "Boolean" and plain in (0, 1):
             plain = bool(plain)
         if not isinstance(plain, bool | int | float | str):
-            raise InvalidValue(self.name, value, "a number, a Boolean or a text")
+            raise InvalidValue(self.name, value, "a number, a Boolean or a string")
         return convert(self.name, plain, self.type, self.items or NO_ITEMS)
 
     def within(self, value: Value) -> Value:
