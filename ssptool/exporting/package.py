@@ -48,7 +48,8 @@ _KEPT = ("binaries/", "resources/")
 class ExportedFmu(Printed):
     """An exported FMU: its file, its variables, the entries of the archive, and its platforms.
 
-    `notes` lists omitted platforms, FMUs that the embedded system lacks, and inputs without a connection.
+    `notes` lists omitted platforms, FMUs that the embedded system lacks, and inputs without a connection. `step_size`
+    is that of its macro steps [s], whatever the importer's steps are; None: it has no macro steps.
     """
 
     path: Path
@@ -56,14 +57,16 @@ class ExportedFmu(Printed):
     names: tuple[str, ...]
     platforms: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    step_size: float | None = None
 
 
 @prints(ExportedFmu)
 def exported_text(made: ExportedFmu) -> str:
-    """Text with notes, the file, and the number of its variables."""
+    """Text with notes, the file, the number of its variables, and the size of its macro steps."""
     kinds = Counter(str(one.causality) for one in made.variables if one.causality != "independent")
     counts = ", ".join(counted(number, kind) for kind, number in kinds.items())
-    return "\n".join([*(f"note: {note}" for note in made.notes), f"{made.path}: {counts or 'no variables'}"])
+    steps = "" if made.step_size is None else f", macro steps of {made.step_size:g} s"
+    return "\n".join([*(f"note: {note}" for note in made.notes), f"{made.path}: {counts or 'no variables'}{steps}"])
 
 
 def export_fmu(
@@ -127,7 +130,8 @@ def export_fmu(
         save_file(target, made.read_bytes())
     of_plan = (*_notes_on_tools(plan), *_notes_on_files_outside(plan), *notes_on_exported_inputs(plan.network))
     notes = (*omitted, *of_plan)
-    return ExportedFmu(target, variables, names, tuple(one.name for one in chosen), notes)
+    step = None if plan.is_one_ode else plan.interval.step
+    return ExportedFmu(target, variables, names, tuple(one.name for one in chosen), notes, step)
 
 
 def _save_package(archive: Archive, target: Path) -> None:
