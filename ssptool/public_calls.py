@@ -65,8 +65,9 @@ def _misfit(
     """The error of a call that does not fit the signature."""
     by_place = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
     names = [one.name for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)]
+    others = any(one.kind is one.VAR_KEYWORD for one in parameters)  # checked by the function itself
     for name in options:
-        if name not in names:
+        if name not in names and not others:
             return unknown_argument(function, name, names)
     if len(given) > len(by_place):
         listed = f" ({', '.join(by_place)})" if by_place else ""

@@ -129,6 +129,8 @@ def _system_of(results: Path, allowed: Sequence[Path]) -> Path:
     """System named by the manifest of results."""
     if results.is_dir() or results.suffix.lower() in SYSTEM_ENDINGS:
         raise WrongValue(f"{results} has no results; `ssptool run {shlex.quote(str(results))}` writes some")
+    if not results.exists():
+        raise FileNotFoundError(f"{results} does not exist")
     manifest = read_manifest(results)
     arguments = manifest.get("arguments", {})
     system, variant = arguments.get("system"), arguments.get("variant")

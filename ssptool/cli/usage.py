@@ -40,7 +40,7 @@ def _sentence(error: Any, context: Any) -> str:
     message = str(error.message).rstrip(".")
     message = _COMMAND.sub(_about_command, _CAPITAL.sub(lambda letter: letter[0].lower(), message))
     if extra := _EXTRA.fullmatch(message):
-        message = f"unexpected argument: {extra[1]}{_advice_on_argument(_command(context), extra[1])}"
+        message = f"unexpected argument: {extra[1]}{_advice_on_argument(extra[1], context)}"
     for words, better in _TYPES.items():
         message = message.replace(words, better)
     if not hint:
@@ -65,11 +65,16 @@ _INSTEAD = {
 """Command → advice on an argument that it does not take."""
 
 
-def _advice_on_argument(command: str, word: str) -> str:
-    """Advice on an argument that a command does not take: pictures are written by an option."""
+def _advice_on_argument(word: str, context: Any) -> str:
+    """Advice on an argument that a command does not take: an option without its dashes, or a picture, which an option
+    writes.
+    """
+    name, equals, value = word.partition("=")
+    if equals and (meant := options_meant(name, _options(context))):
+        return f"; did you mean {meant[0]} {value}?"
     if Path(word).suffix.lower() in (".svg", ".png", ".html", ".pdf"):
         return f"; `--output {word}` writes the file"
-    return _INSTEAD.get(command, "")
+    return _INSTEAD.get(_command(context), "")
 
 
 _TYPES = {

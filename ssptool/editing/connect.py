@@ -13,7 +13,7 @@ from ssptool.editing.dictionaries import add_access, signal_of, signals_of
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.names import Name, ambiguous_dots, find, places, shown
 from ssptool.editing.transformations import AS_IT_IS, EndType, Treatment, treat
-from ssptool.errors import AmbiguousName, UnknownName, UnusableFile, WrongUsage
+from ssptool.errors import AmbiguousName, UnknownName, UnusableFile, WrongUsage, counted
 from ssptool.fmu.description import Variable, fixed_shape
 from ssptool.fmu.terminals import FLOWS, MatchingRule, Terminal, TerminalMember, flow_factor, read_terminals
 from ssptool.fmu.units import named, stated_or_own
@@ -508,9 +508,14 @@ def _elements(draft: Draft, first: Place, second: Place) -> list[NewConnection]:
     for reason in skipped:
         draft.note(f"skipped: {reason}")
     if not pairs:
-        reasons = "; ".join(skipped) or (
-            f"they have no connectors with equal names ({first}: {_listed(first)}; {second}: {_listed(second)}); "
-            f"name two connectors: {_example(first, second)}"
+        others = f"; {counted(len(skipped) - 1, 'other pair')} cannot be connected either" if len(skipped) > 1 else ""
+        reasons = (
+            f"{skipped[0]}{others}"
+            if skipped
+            else (
+                f"they have no connectors with equal names ({first}: {_listed(first)}; {second}: {_listed(second)}); "
+                f"name two connectors: {_example(first, second)}"
+            )
         )
         raise EditError(f"nothing to connect between {first} and {second}: {reasons}")
     return pairs

@@ -325,6 +325,7 @@ def stepped(call):
 OTHERS = [
     (lambda: ssptool.simulate(None), "system must be a path .*; found None"),
     (lambda: ssptool.simulate(), "simulate needs the argument system"),
+    (lambda: ssptool.simulate(stop_time=1), "simulate needs the argument system"),
     (lambda: ssptool.simulate(SYSTEM, 10), r"simulate takes 1 argument without a name \(system\), .*; found 2"),
     (lambda: ssptool.info(SYSTEM, system=SYSTEM), "info has the argument system twice"),
     (lambda: ssptool.compare("a.csv"), "compare needs the argument reference"),

@@ -133,3 +133,13 @@ def test_help_of_a_word_of_another_program_is_that_of_the_command(ssptool, word)
 def test_a_file_that_does_not_exist_is_not_called_an_unknown_command(ssptool, word):
     status, _, err = ssptool(word)
     assert status == 2 and f"{word} is neither a command nor an existing file" in err
+
+
+def test_an_option_without_dashes_is_recognized(ssptool):
+    status, _, err = ssptool("run", OSCILLATOR, "stop_time=1")
+    assert status == 2 and "did you mean --stop-time 1?" in err
+
+
+def test_a_report_of_a_missing_file_says_that_it_is_missing(ssptool):
+    status, _, err = ssptool("report", "missing.csv")
+    assert status == 2 and "missing.csv does not exist" in err
