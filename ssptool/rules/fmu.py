@@ -478,8 +478,8 @@ def valid_descriptions(structure: Structure) -> Iterator[Finding]:
     """The model description of an FMU satisfies its schema, and FMI's rules on variables and structure.
 
     ssptool uses such an FMU: a value that can only mean one thing is read as that (`start="1,5"` as 1.5, `True` as
-    true), an entry that leads nowhere is left out, and the finding says what is assumed. Results may still be wrong if,
-    for example, a start value or a dependency is missing or wrong.
+    true), an entry that refers to nothing is omitted, and the finding states the assumption. Results may still be wrong
+    if, for example, a start value or a dependency is missing or wrong.
 
     Fix: export the FMU again with a newer version of the tool, or with another tool.
     """

@@ -189,7 +189,7 @@ def basic_parameters(parameter: ssv.Parameter, structure: Structure) -> Iterator
 
 @limit("PEER-015", tools={"omsimulator": IGNORES_IT, "libcosim": REFUSES, "ecos": IGNORES_IT})
 def no_dictionaries(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
-    """No signal dictionary stands between components.
+    """No signal dictionary connects components.
 
     Fix: connect the components directly.
     """

@@ -442,7 +442,7 @@ def safe_names(archive: Unreadable) -> Iterator[Finding]:
     blocks_run=True,
 )
 def plain_names(archive: Unreadable) -> Iterator[Finding]:
-    """Each name stands for one file.
+    """Each name belongs to one file.
 
     Of two entries with the same name and different bytes each tool may read another one. A file and a folder cannot
     have the same name on disk.
@@ -454,7 +454,7 @@ def plain_names(archive: Unreadable) -> Iterator[Finding]:
 
 @ENTRIES.rule("PKG-101", severity=ERROR, basis=POLICY, source="ssptool: a link reaches into the reader's file system")
 def links_stay_inside(package: Package) -> Iterator[Finding]:
-    """The links in the folder of an unpacked package lead to places in that folder.
+    """The links in the folder of an unpacked package point into that folder.
 
     A file that a link fetches from elsewhere is missing wherever the folder is sent, and a folder from others must not
     reach into the file system of its reader. Hidden files are left out, as they are not part of the package. A folder
@@ -462,7 +462,7 @@ def links_stay_inside(package: Package) -> Iterator[Finding]:
 
     Fix: put a copy of the file in the place of the link.
 
-    Accepted: other files are read; reading a link that leads out is refused all the same.
+    Accepted: other files are read; a link that points outside is never read.
     """
     used = set(_referenced(package)) if package.archive.path.suffix.lower() == ".ssd" else None
     for link in package.archive.links_out():

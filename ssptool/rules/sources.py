@@ -31,7 +31,7 @@ SOURCES = Chapter("Sources named by URI (SSP 2.0 §5.4): they exist, lie inside 
 
 @SOURCES.rule("URI-002", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", blocks_run=True)
 def resolves(structure: Structure) -> Iterator[Finding]:
-    """A relative URI leads to an existing file.
+    """A relative URI points to an existing file.
 
     Upper and lower case matter in a package, even if the file system of the author ignores them.
 
@@ -112,7 +112,7 @@ def portable_uris(structure: Structure) -> Iterator[Finding]:
 
 @SOURCES.rule("URI-006", severity=ERROR, basis=POLICY, source="SSP 2.0 §3, §5.4", blocks_run=True)
 def stays_inside(structure: Structure) -> Iterator[Finding]:
-    """A URI does not lead out of the package.
+    """A URI does not point outside the package.
 
     A file outside is missing wherever the package is sent, and a system from others must not reach into the file
     system. Documents of an unpacked package or a lone SSD may name files in the working folder, and in the repository

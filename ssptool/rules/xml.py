@@ -248,7 +248,7 @@ def no_newer_features(file: File) -> Iterator[Finding]:
 def valid_ids(file: File) -> Iterator[Finding]:
     """An `id` is an XML name, and no other element of the file has it.
 
-    References such as `#some-id` would lead to several elements, or nowhere.
+    References such as `#some-id` would point to several elements, or to none.
 
     Fix: choose another id; it starts with a letter or `_` and contains no blanks or colons.
     """
@@ -296,7 +296,7 @@ def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
 
     Fix: choose another id for one of the elements.
 
-    Accepted: a reference leads to the first system with that id.
+    Accepted: a reference points to the first system with that id.
     """
     first: dict[str, Element] = {}
     foreign = structure.foreign(structure.root)
