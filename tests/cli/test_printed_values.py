@@ -63,6 +63,7 @@ def test_the_text_of_a_run(ssptool, tmp_path):
     file.unlink()
     result = api.simulate(OSCILLATOR, stop_time=0.1, output=file, accuracy="off")
     assert timeless(str(result)) == timeless(printed) and "run.csv" in printed
+    assert "DualMassOscillator" in str(api.report(file)) and "<html" not in repr(api.report(file))
 
 
 def test_the_text_of_the_results_of_a_study(ssptool, tmp_path):

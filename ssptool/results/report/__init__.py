@@ -5,6 +5,7 @@ The templates are next to this file.
 
 import hashlib
 import html
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
@@ -226,6 +227,11 @@ class ReportPage:
     """A report that can be shown and saved."""
 
     html: str
+
+    def __repr__(self) -> str:
+        title = re.search("<title>(.*?)</title>", self.html, re.DOTALL)
+        named = html.unescape(title[1]) if title else ""
+        return f"<ReportPage {named!r}: save(FILE) writes it>"
 
     def save(self, path: Path | str) -> None:
         save_file(Path(path), self.html)
