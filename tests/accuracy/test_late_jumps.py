@@ -83,6 +83,28 @@ def test_the_cost_of_the_delay_is_stated(tmp_path, when, ramp):
     assert "Strike.force" in result.accuracy.remark
 
 
+def test_a_jump_in_the_last_step_costs_what_is_stated(tmp_path):
+    """x is the integral of sin t, which jumps to 1000 a moment before the end."""
+    when = 0.99985
+    source = Part(outputs={"y": f"time > {when} ? 1000 : sin(time)"})
+    integral = Part(inputs={"u": 0.0}, states={"x": (0.0, "u")}, outputs={"y": "x"})
+    parts, wires = {"Source": source, "Integral": integral}, [("Source.y", "Integral.u")]
+    system = System(parts, wires, 1.0, lambda t: {"Integral.y": 1 - np.cos(t) + 1000 * np.maximum(t - when, 0)})
+    result = carried_out(system, written(system, tmp_path), accuracy="auto", step_size=0.005, record=["Integral.y"])
+    error = true_error(system, result)[0]
+    assert error > 0.1
+    assert error / 3 <= result.accuracy.error <= 3 * error
+    assert "Source.y" in result.accuracy.remark
+
+
+@pytest.mark.parametrize("phase", np.linspace(0, 0.05, 6).tolist())
+@pytest.mark.parametrize("omega", [2.0, 6.0, 20.0])
+def test_smooth_values_do_not_jump_in_the_last_step(omega, phase):
+    """The extremum moves over the last two steps of the finest run."""
+    assert noticed_jumps(runs((SPEED, lambda t: 700 + 30 * np.cos(omega * (t - 2.5 + phase)))), 0.1) == ()
+    assert noticed_jumps(runs((SPEED, lambda t: np.exp(omega * t))), 0.1) == ()
+
+
 def test_the_jump_that_is_noticed_late_is_named():
     """One at the communication point 0.8 s, one between two others, which closer points show before 1.2 s."""
 

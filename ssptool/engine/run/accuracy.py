@@ -530,8 +530,9 @@ def _jumps(values: Floats) -> NDArray[np.bool_]:
         changes = np.abs(np.diff(values))
         finite = values[np.isfinite(values)]
         scale = np.ptp(finite) if len(finite) else 0.0
-        # There is no change after the last one.
-        before, after = np.append(0.0, changes[:-1]), np.append(changes[1:], inf)
+        # No change follows the last one. Of smooth values, it is less than twice the largest of the four before it.
+        last = np.max(changes[-5:-1]) if len(changes) > 4 else inf
+        before, after = np.append(0.0, changes[:-1]), np.append(changes[1:], last)
         least = np.maximum(OUTSTANDING * np.maximum(before, after), SMALLEST * scale)
         outstanding: NDArray[np.bool_] = (changes >= least) & (changes > 0)
     return outstanding
