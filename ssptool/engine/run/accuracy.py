@@ -494,10 +494,11 @@ def _switches(values: Floats) -> NDArray[np.intp]:
 
 
 class Jump(NamedTuple):
-    """Jump of a signal that was noticed at a time [s]."""
+    """Jump of a signal that was noticed at a time [s], at the end of a step [s]."""
 
     time: float
     signal: str
+    step: float
 
 
 def noticed_jumps(traces: Sequence[Trace], spacing: float) -> tuple[Jump, ...]:
@@ -515,45 +516,47 @@ def noticed_jumps(traces: Sequence[Trace], spacing: float) -> tuple[Jump, ...]:
     for place, column in enumerate(finest.columns):
         values = numbers_of(column, finest.cells[:, place], finest)
         switches = column.held and not column.real
-        jumps = values[1:] != values[:-1] if switches else _jumps(values)
+        jumps = values[1:] != values[:-1] if switches else _jumps(t, values)
         apart = np.append(False, jumps & (t[1:] > t[:-1]))
         for row in np.flatnonzero(apart & common).tolist():
-            found.setdefault(row, Jump(float(t[row]), column.signal))
+            found.setdefault(row, Jump(float(t[row]), column.signal, float(t[row] - t[row - 1])))
     rows = sorted(found)
     chosen = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_JUMPS)).round().astype(int))
     return tuple(found[rows[one]] for one in chosen)
 
 
-def _jumps(values: Floats) -> NDArray[np.bool_]:
-    """True (n − 1,) for each change of continuous values (n,) that is much larger than those before and after it."""
+def _jumps(t: Floats, values: Floats) -> NDArray[np.bool_]:
+    """True (n − 1,) for each change of continuous values (n,) that is much faster than those before and after it."""
+    steps = np.diff(t)
     with np.errstate(invalid="ignore"):
         changes = np.abs(np.diff(values))
+        rates = changes / np.where(steps > 0, steps / np.mean(steps), 1.0)
         finite = values[np.isfinite(values)]
         scale = np.ptp(finite) if len(finite) else 0.0
         # No change follows the last one. Of smooth values, it is less than twice the largest of the four before it.
-        last = np.max(changes[-5:-1]) if len(changes) > 4 else inf
-        before, after = np.append(0.0, changes[:-1]), np.append(changes[1:], last)
-        least = np.maximum(OUTSTANDING * np.maximum(before, after), SMALLEST * scale)
-        outstanding: NDArray[np.bool_] = (changes >= least) & (changes > 0)
+        last = np.max(rates[-5:-1]) if len(rates) > 4 else inf
+        before, after = np.append(0.0, rates[:-1]), np.append(rates[1:], last)
+        faster = rates >= OUTSTANDING * np.maximum(before, after)
+        outstanding: NDArray[np.bool_] = faster & (changes >= SMALLEST * scale) & (changes > 0)
     return outstanding
 
 
-def first_late(jumps: Sequence[Jump], closer: Trace, step: float) -> Jump:
-    """The first jump that a run with points at decreasing distances notices earlier, within the last `step` [s];
-    otherwise the first of all jumps.
+def first_late(jumps: Sequence[Jump], closer: Trace) -> Jump:
+    """The first jump that a run with points at decreasing distances notices earlier, within the last step; otherwise
+    the first of all jumps.
     """
     places = {column.signal: place for place, column in enumerate(closer.columns)}
     for jump in jumps:
         place = places[jump.signal]
         values = numbers_of(closer.columns[place], closer.cells[:, place], closer)
-        at = np.searchsorted(closer.t, [jump.time - 1.01 * step, jump.time - step * 0.5 ** (HALVINGS + 1)])
+        at = np.searchsorted(closer.t, [jump.time - 1.01 * jump.step, jump.time - jump.step * 0.5 ** (HALVINGS + 1)])
         before, last, after = values[[at[0], at[1] - 1, min(at[1], len(values) - 1)]]
         if abs(last - before) > abs(after - last):
             return jump
     return jumps[0]
 
 
-def points_before(jumps: Sequence[Jump], step: float) -> tuple[float, ...]:
-    """Times [s] within the last `step` [s] before each jump, in ascending order."""
-    distances = step * 0.5 ** np.arange(1, HALVINGS + 1)
-    return tuple(np.unique(np.array([one.time for one in jumps])[:, None] - distances).tolist())
+def points_before(jumps: Sequence[Jump]) -> tuple[float, ...]:
+    """Times [s] within the last step before each jump, in ascending order."""
+    times, steps = (np.array(values)[:, None] for values in zip(*((one.time, one.step) for one in jumps), strict=True))
+    return tuple(np.unique(times - steps * 0.5 ** np.arange(1, HALVINGS + 1)).tolist())

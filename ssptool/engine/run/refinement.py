@@ -171,7 +171,7 @@ class RefinedRuns:
         if (apart := self._apart(traces, level + len(traces) - 1)) is not None:
             return replace(apart, method=self.method, steps=tuple(steps))
         compared = self._estimated(traces, self.method, steps)
-        if self.setting != "step_size" or (compared.error is None and compared.limit is not AccuracyLimit.UNSEEN):
+        if self.setting == "tolerance" or (compared.error is None and compared.limit is not AccuracyLimit.UNSEEN):
             return compared
         return self._with_late_jumps(level, traces, compared, left)
 
@@ -184,24 +184,27 @@ class RefinedRuns:
 
     def _with_late_jumps(self, level: int, traces: Sequence[Trace], found: Accuracy, reserve: float) -> Accuracy:
         """The accuracy `found` from runs of this and finer levels; or the error of jumps that all of them may have
-        noticed at the same point, if that is larger.
+        noticed equally late, if that is larger.
         """
-        parts = chain(self._parts(traces), self._at_points(traces))
+        # Adaptive runs may notice a jump at different points, and late by the same time all the same.
+        examined = [traces[-1]] * 2 if self.adaptive else traces
+        parts = chain(self._parts(examined), self._at_points(examined))
         found_in = (noticed_jumps(part, self.plan.interval.step) for part in parts)
         jumps = tuple(sorted(chain.from_iterable(found_in)))
         if not jumps:
             return found
-        points = points_before(jumps, found.steps[-1])
-        closer = self._cannot_stop() or self._trace(level, reserve, points)
+        points = {*points_before(jumps), *(compared_times(traces[0]) if self.adaptive else ())}
+        closer = self._cannot_stop() or self._trace(level, reserve, tuple(sorted(points)))
         if isinstance(closer, str):
             unknown = f"a jump of {jumps[0].signal} at {jumps[0].time:.6g} s may be noticed late: {closer}"
             perhaps = replace(found, remark=unknown, limit=AccuracyLimit.PERHAPS_LATE)
             return perhaps if not found.remark or found.limit is AccuracyLimit.UNSEEN else found
         late = self._estimated([traces[0], closer], self.method, found.steps)
-        if late.error is None or late.error <= (found.error or 0.0):
-            return with_larger(found, late)
+        ratio = AS_LARGE if self.adaptive else 1.0  # the points change the choice of the other steps, too
+        if late.error is None or late.error <= ratio * (found.error or 0.0):
+            return with_larger(found, late, ratio)
         late = with_larger(late, found)
-        jump = first_late(jumps, closer, found.steps[-1])
+        jump = first_late(jumps, closer)
         told = f"a jump of {jump.signal} at {jump.time:.6g} s is noticed late"
         return replace(late, steps=found.steps, remark=told, limit=AccuracyLimit.LATE)
 
