@@ -168,7 +168,7 @@ def test_a_system_without_a_stop_time_is_exported_with_the_needs_of_its_fmus(too
     description = fmpy.read_model_description(str(made.path))
     assert description.coSimulation.needsExecutionTool is tool
     assert any("Room, Thermostat" in note for note in made.notes) is tool
-    assert str(made).splitlines()[-1] == f"{made.path}: 2 outputs"
+    assert str(made).splitlines()[-1] == f"{made.path}: 2 outputs, macro steps of 0.01 s"
     found = fmpy.simulate_fmu(str(made.path), stop_time=20, output_interval=0.01)
     result = ssptool.simulate(system, stop_time=20, step_size=0.01)
     again = ssptool.simulate(made.path, stop_time=20, step_size=0.01)

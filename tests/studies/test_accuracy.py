@@ -64,7 +64,7 @@ def test_rows_that_miss_the_stated_error_are_marked(tmp_path):
     (missed,) = results.accuracy.missed
     assert missed["accuracy"] == pytest.approx(errors[-1])
     assert " !" in results.accuracy.mark(missed)
-    page = str(ssptool.studies.report_study(results))
+    page = ssptool.studies.report_study(results).html
     assert f"{stated:g}" in page
 
 
