@@ -144,6 +144,10 @@ class CouplingMaster(Master, Protocol):
     @property
     def inputs(self) -> InputApproximation: ...
 
+    def inputs_of(self, interpolates: bool, passes_on: bool) -> InputApproximation:
+        """The approximation for instances with these properties of `InstanceGroup`."""
+        return self.inputs
+
     @property
     def chooses_steps(self) -> bool:
         return False

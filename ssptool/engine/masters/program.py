@@ -61,9 +61,6 @@ def set_inputs(instances: InstanceGroup, inputs: InputApproximation) -> tuple[In
 HOLD = InputApproximation(Op.HOLD)
 """Constant inputs: their values at the start of the step."""
 
-HOLD_AHEAD = InputApproximation(Op.HOLD, ahead=True)
-"""The same; inputs whose values at the end of the step are not yet known are held at mid-step."""
-
 MEAN = InputApproximation(Op.INTERPOLATE)
 """Constant inputs: the mean of the values at both ends of the step.
 
@@ -77,7 +74,7 @@ Newmark 1959, "A method of computation for structural dynamics" (β = 1/4, γ = 
 """
 
 
-def mid_step(*, ends: bool = False, tried: bool = False) -> InputApproximation:
+def mid_step(*, ends: bool = False, tried: bool = False, passed: bool = False) -> InputApproximation:
     """Constant inputs: the value in the middle of the step, extrapolated, or with `ends` the mean of both ends.
 
     If a component integrates with small steps inside of the step, this has order 2. Extrapolated, it is the method of
@@ -86,14 +83,15 @@ def mid_step(*, ends: bool = False, tried: bool = False) -> InputApproximation:
     the next one cannot be predicted, and jumps or oscillations must not be amplified. At a smooth extremum this costs
     no order, because the value hardly changes there. With `ends`, the value at the end of the step damps ringing.
     Iterated steps that are `tried` use the mean only if trial steps at the start show that the components integrate
-    their inputs.
+    their inputs. With `passed`, components whose outputs depend directly on inputs have the value at the end, so that
+    what they pass on in the same step belongs to its end.
 
     References
     ----------
     Hairer, Nørsett, Wanner 1993, "Solving ordinary differential equations I", §III.1 (Adams); Rannacher 1984, "Finite
     element solution of diffusion problems with irregular data" (damped steps after jumps).
     """
-    return InputApproximation(Op.MID_STEP, ends=ends, tried=tried)
+    return InputApproximation(Op.MID_STEP, ends=ends, tried=tried, passed=passed)
 
 
 def extrapolate(order: int = 1, held: InputApproximation = HOLD) -> InputApproximation:

@@ -43,8 +43,8 @@ class InputApproximation:
         The approximation for components whose inputs can only be constant over a step; None: the same.
     ends, tried
         MID_STEP: from the values at both ends; only if trial steps allow it.
-    ahead
-        HOLD: inputs whose values at the end of the step are not yet known are held at mid-step.
+    passed
+        MID_STEP from both ends: inputs on which outputs depend directly have their value at the end.
     """
 
     op: Op
@@ -52,13 +52,13 @@ class InputApproximation:
     held: "InputApproximation | None" = None
     ends: bool = False
     tried: bool = False
-    ahead: bool = False
+    passed: bool = False
 
     @property
     def name(self) -> str:
         match self.op:
             case Op.HOLD:
-                return "hold, at mid-step what is not known yet" if self.ahead else "hold"
+                return "hold"
             case Op.MID_STEP if self.tried:
                 return "mid-step (mean of both ends) where trial steps allow it, else the value at the end"
             case Op.MID_STEP:
@@ -79,14 +79,21 @@ class InputApproximation:
         match self.op:
             case Op.MID_STEP:
                 return InputApproximation(Op.MID_STEP)
-            case Op.HOLD if self.ahead:
-                return InputApproximation(Op.MID_STEP)
             case Op.INTERPOLATE if self.order == 0:
                 return InputApproximation(Op.HOLD)
             case Op.INTERPOLATE:
                 return InputApproximation(Op.EXTRAPOLATE, self.order, self.where_held.from_the_past)
             case _:
                 return self
+
+    @property
+    def of_passing(self) -> "InputApproximation":
+        """The approximation for components with outputs that depend directly on inputs, if their values at the end of
+        the step are known.
+        """
+        if self.passed:
+            return InputApproximation(Op.HOLD)
+        return replace(self, held=self.held and self.held.of_passing)
 
     @property
     def where_held(self) -> "InputApproximation":
@@ -195,6 +202,8 @@ class InstanceGroup(NamedTuple):
         Nominal values of `unknowns`, in the same order.
     interpolates
         True if all its wired inputs come from instances that are stepped before it.
+    passes_on
+        True if an output depends directly on a wired input.
     names
         Names of the instances.
     signals
@@ -212,6 +221,7 @@ class InstanceGroup(NamedTuple):
     unknowns: Slots = ()
     nominal: Sequence[float] = ()
     interpolates: bool = False
+    passes_on: bool = False
     names: tuple[str, ...] = ()
     signals: tuple[str, ...] = ()
     integrated: bool = False
@@ -234,8 +244,8 @@ class Participants(NamedTuple):
         Names whose inputs follow the coupling; names whose inputs can only be held, or that have none.
     iterated
         True if they are mutually coupled.
-    interpolates
-        `interpolates` of `InstanceGroup`, per name.
+    interpolates, passes_on
+        Those of `InstanceGroup`, per name.
     integrated
         Names of the components in the ODE.
     """
@@ -245,6 +255,7 @@ class Participants(NamedTuple):
     held: tuple[str, ...]
     iterated: bool
     interpolates: tuple[bool, ...]
+    passes_on: tuple[bool, ...]
     integrated: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -263,7 +274,8 @@ class Participants(NamedTuple):
                 tuple(n for n in self.held if n == name),
                 False,
                 (able,),
+                (passes,),
                 tuple(n for n in self.integrated if n == name),
             )
-            for name, able in zip(self.names, self.interpolates, strict=True)
+            for name, able, passes in zip(self.names, self.interpolates, self.passes_on, strict=True)
         )

@@ -118,13 +118,15 @@ class PlannedGroup(NamedTuple):
 
     `members` step one after the other: single instances, by index, or all components of one ODE. `unknowns` are the
     input slots that are fed from inside the group, from one member to another. `interpolates`, for each member: true if
-    all its wired inputs come from members that are stepped before it.
+    all its wired inputs come from members that are stepped before it. `passes_on`, likewise: true if an output depends
+    directly on a wired input.
     """
 
     members: tuple[tuple[int, ...], ...]
     schedule: tuple[Call | SolveLoop, ...]
     unknowns: tuple[int, ...]
     interpolates: tuple[bool, ...]
+    passes_on: tuple[bool, ...]
 
     @property
     def instances(self) -> tuple[int, ...]:
@@ -505,6 +507,7 @@ def _participants(plan: Plan, group: PlannedGroup) -> Participants:
         held=tuple(name for name, able in follows.items() if not able),
         iterated=bool(group.unknowns),
         interpolates=group.interpolates,
+        passes_on=group.passes_on,
         integrated=tuple(_together(plan, member) for member in group.members if _is_ode(plan, member)),
     )
 

@@ -16,7 +16,7 @@ from ssptool.engine.trace import holds_integer
 from ssptool.network.dependencies import Loop, component_graph, evaluation_order
 from ssptool.network.graph_algorithms import cyclic_components, strong_components, topological_order
 from ssptool.network.network import Signal, Wire
-from ssptool.network.signal_graph import SignalGraph, Stage, active_wires, signal_graph, wired_signals
+from ssptool.network.signal_graph import SignalGraph, Stage, active_wires, needs, signal_graph, wired_signals
 
 
 class Visit(NamedTuple):
@@ -289,7 +289,7 @@ class Schedules:
         """The groups of a system; a system that consists of one ODE is a single group."""
         if ode is None or not ode.alone:
             return self.groups()
-        return (PlannedGroup((ode.instances,), ode.schedule, (), (False,)),)
+        return (PlannedGroup((ode.instances,), ode.schedule, (), (False,), (True,)),)
 
     def _evaluation(self, stage: Stage) -> _Evaluation:
         """The graph of a stage without clocks and without outputs that are constant between events, which depend on
@@ -346,6 +346,7 @@ class Schedules:
         sources, slots, inside = self.table.sources, self.table.slots, set(names)
         unknowns: list[int] = []
         interpolates: list[bool] = []
+        passes_on: list[bool] = []
         members = self._members(names)
         for member in members:
             own = set(member) & set(self.exchange)
@@ -358,9 +359,18 @@ class Schedules:
                 if source in coupled and not holds_integer(self.table.kind(signal))
             ]
             interpolates.append(done.issuperset(source for _, source in feeding if source))
+            passes_on.append(any(map(self._passes_on, member)))
             stepped |= set(member)
         indices = tuple(tuple(map(self.index.__getitem__, member)) for member in members)
-        return PlannedGroup(indices, calls, tuple(unknowns), tuple(interpolates))
+        return PlannedGroup(indices, calls, tuple(unknowns), tuple(interpolates), tuple(passes_on))
+
+    def _passes_on(self, name: str) -> bool:
+        """True if an output of a component depends directly on a wired input."""
+        instance, component = self.instances[self.index[name]], self.table.network.components[name]
+        wired, whole = set(instance.wired), self.table.whole
+        outputs = {whole.get(output, output).variable for output in instance.outputs}
+        needed = (needs(component, output, Stage.COMMUNICATION) for output in outputs)
+        return any(bool(wired) if found is None else not wired.isdisjoint(found) for found in needed)
 
     def _members(self, names: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Single components, then the ODE as the last one: it makes the best use of inputs that are known over the

@@ -88,8 +88,8 @@ class Registrations:
     def _group(self, group: PlannedGroup) -> InstanceGroup:
         schedule = self._schedule(group.schedule)
         members = tuple(
-            self._set(_stepped(self.plan, member), schedule, interpolates=able)
-            for member, able in zip(group.members, group.interpolates, strict=True)
+            self._set(_stepped(self.plan, member), schedule, interpolates=able, passes_on=passes)
+            for member, able, passes in zip(group.members, group.interpolates, group.passes_on, strict=True)
         )
         if len(members) == 1 and not group.unknowns:
             return members[0]
@@ -103,6 +103,7 @@ class Registrations:
         members: tuple[InstanceGroup, ...] = (),
         unknowns: tuple[int, ...] = (),
         interpolates: bool = False,
+        passes_on: bool = False,
     ) -> InstanceGroup:
         plan = self.plan
         components = [i for i in instances if i < len(plan.instances)]
@@ -116,6 +117,7 @@ class Registrations:
             unknowns=unknowns,
             nominal=tuple(plan.nominal[slot] for slot in unknowns),
             interpolates=interpolates,
+            passes_on=passes_on,
             names=tuple(plan.instances[i].name for i in components),
             signals=tuple(str(plan.signals[slot]) for slot in unknowns),
             integrated=len(components) < len(instances),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ssptool.engine.kernel.calls import FLOAT, DrivenInputMode, Op, Stretches
 from ssptool.engine.masters.power_bonds import PowerBond, bonds_of_units
 from ssptool.engine.masters.program import mid_step
-from ssptool.engine.masters.protocols import NONE_INEXACT, Inexact
+from ssptool.engine.masters.protocols import NONE_INEXACT, Inexact, InputApproximation
 from ssptool.engine.masters.step_sizes import SizeControl, SizeRule
 from ssptool.engine.method_names import GAUSS_SEIDEL, ITERATED, WarningsName
 from ssptool.engine.planning.plan import Plan
@@ -362,7 +362,7 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int, damped: Sequence[Stre
     for place in reals:
         if place not in told and slots[place] in fed:
             yield from _missed(columns[place].signal, trace, place, fed[slots[place]])
-    if not plan.master.name.startswith(GAUSS_SEIDEL):  # there, an input has the value of one end or the other
+    if not plan.master.name.startswith(GAUSS_SEIDEL):  # there, both sides of a bond follow each other in other ways
         yield from _energy(plan, trace, courses, damped_steps)
 
 
@@ -405,17 +405,22 @@ def _courses(plan: Plan) -> Mapping[str, _Course]:
     if not isinstance(plan.master, MacroSteps):
         return {}
     master = plan.master.coupling
-    coupling = master.inputs
     found: dict[str, _Course] = {}
-    for one in plan.instances:
-        if one.interface is InterfaceType.CO_SIMULATION and plan.substeps(one).count == 1:
-            inputs = coupling if one.capabilities.follows else coupling.where_held
-            if inputs.op is Op.HOLD:
-                found[one.name] = _Course.END if master.name == ITERATED else _Course.START
-            else:
-                on_line = inputs.op is Op.EXTRAPOLATE or inputs == mid_step()
-                found[one.name] = _Course.LINE if on_line else _Course.MEAN
+    for group in plan.groups:
+        for member, able, passes in zip(group.members, group.interpolates, group.passes_on, strict=True):
+            coupling = master.inputs_of(able, passes)
+            at_end = master.name == ITERATED or (master.name == GAUSS_SEIDEL and able)
+            for one in (plan.instances[index] for index in member):
+                if one.interface is InterfaceType.CO_SIMULATION and plan.substeps(one).count == 1:
+                    found[one.name] = _course(coupling if one.capabilities.follows else coupling.where_held, at_end)
     return found
+
+
+def _course(inputs: InputApproximation, at_end: bool) -> _Course:
+    """`at_end`: inputs are held at the value at the end of the step."""
+    if inputs.op is Op.HOLD:
+        return _Course.END if at_end else _Course.START
+    return _Course.LINE if inputs.op is Op.EXTRAPOLATE or inputs == mid_step() else _Course.MEAN
 
 
 def _fed(plan: Plan, courses: Mapping[str, _Course], damped: Mapping[int, NDArray[np.bool_]]) -> Mapping[int, _Source]:

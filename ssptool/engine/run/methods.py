@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.masters.master import CouplingMaster, Master
-from ssptool.engine.masters.program import HOLD, HOLD_AHEAD, MEAN, extrapolate, interpolate, mid_step
+from ssptool.engine.masters.program import HOLD, MEAN, extrapolate, interpolate, mid_step
 from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.masters.registry import (
     FOLLOWS,
@@ -535,11 +535,9 @@ def _held(entry: MasterEntry, situation: Situation, settings: Settings) -> Input
     """The default for inputs that can only be constant over a step."""
     if settings.adaptive is not None and situation.bonds and not _all_save(situation):
         return HOLD  # step sizes follow from the energy residuals that held inputs cause
-    if settings.adaptive is not None and not entry.repeats_steps:  # a higher order allows longer steps
-        return mid_step(ends=entry.approximation is ApproximationName.INTERPOLATE)
     if not entry.repeats_steps:
-        # If its value at the end of a step is known, an input is best held there for FMUs that follow it at once.
-        return HOLD_AHEAD if entry.approximation is ApproximationName.INTERPOLATE else mid_step()
+        known = entry.approximation is ApproximationName.INTERPOLATE
+        return mid_step(ends=known, passed=known and settings.adaptive is None)
     cyclic = [can for name, can in situation.capabilities.items() if can.obstacles and name in situation.cyclic]
     able = all(can.saves_state and can.varies_step for can in cyclic)
     return mid_step(ends=True, tried=True) if able else HOLD

@@ -1,5 +1,7 @@
 """Components that feed each other, but take inputs only that are constant over a step."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from pytest import approx
@@ -139,6 +141,43 @@ def test_mid_step_converges_with_order_2(fmus, able, master):
     for h in (0.01, 0.005, 0.0025):
         settings = {"approximation": "mid-step", "master": master, "stop_time": 4.0, "step_size": h}
         _, trace = simulate(fmus, d=D, **settings, **able)
+        errors.append(np.max(np.abs(trace["Mass.p"] - damped(trace.t))))
+    assert np.diff(np.log2(errors)) == approx([-2, -2], abs=0.25)
+    assert errors[-1] < 1e-3 * X0
+
+
+SOURCE = Part(outputs={"y": "1.5 + sin(3 * time)"})
+GAIN = Part(inputs={"u": 0.0}, outputs={"y": "2.5 * u - 0.7"})
+INTEGRAL = Part(inputs={"u": 0.0}, states={"x": (0.2, "u")}, outputs={"y": "x"})
+
+
+@pytest.mark.parametrize("gains", [0, 1, 2])
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel"])
+def test_a_chain_has_order_2_by_default(tmp_path, master, gains):
+    """The source passes through static gains to an integrator; none of the FMUs can do more than hold its inputs."""
+    parts = {"S": SOURCE, **{f"G{k}": GAIN for k in range(gains)}, "I": INTEGRAL}
+    for name, part in parts.items():
+        write_part(tmp_path / f"{name}.fmu", part)
+    chain = list(parts)
+    wires = [(f"{one}.y", f"{other}.u") for one, other in pairwise(chain)]
+    net = network({name: f"{name}.fmu" for name in parts}, wires, folder=tmp_path)
+    slope, offset = 2.5**gains, sum(-0.7 * 2.5**k for k in range(gains))
+    errors = []
+    for h in (0.02, 0.01, 0.005):
+        trace = run(make_plan(net, Settings(stop_time=2.0, step_size=h, master=master)), Folder(tmp_path)).unwrap()
+        t = trace.t
+        exact = 0.2 + (1.5 * slope + offset) * t + slope * (1 - np.cos(3 * t)) / 3
+        errors.append(np.max(np.abs(trace["I.y"] - exact)))
+        last = f"G{gains - 1}.y" if gains else "S.y"
+        assert trace[last] == approx(slope * (1.5 + np.sin(3 * t)) + offset, abs=1e-12)
+    assert np.diff(np.log2(errors)) == approx([-2, -2], abs=0.1)
+
+
+@pytest.mark.parametrize("able", [FORGETS, {}], ids=["no saved states", "saved states"])
+def test_a_loop_of_gauss_seidel_has_order_2_by_default(fmus, able):
+    errors = []
+    for h in (0.01, 0.005, 0.0025):
+        _, trace = simulate(fmus, d=D, master="gauss-seidel", stop_time=4.0, step_size=h, **able)
         errors.append(np.max(np.abs(trace["Mass.p"] - damped(trace.t))))
     assert np.diff(np.log2(errors)) == approx([-2, -2], abs=0.25)
     assert errors[-1] < 1e-3 * X0
