@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import ssptool
+from ssptool.engine.run.accuracy import StatedErrors
 from ssptool.engine.trace import Column
+from ssptool.results.comparison import compare_traces
 from ssptool.types import Trace
 from tests.accuracy.test_runs import OSCILLATOR, exact_oscillator
 
@@ -52,6 +54,25 @@ def test_a_reference_without_an_error_counts_as_exact(coarse):
     assert comparison.errors[1] is None and not comparison.beyond
     worst = next(one for one in comparison.signals if one.signal == coarse.accuracy.signal)
     assert worst.stated / 3 <= worst.deviation <= 1.25 * worst.stated
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_rows_between_those_of_a_coarse_run_are_no_error(swapped):
+    """Nine rows in each period of 1 s: straight lines between them depart from the sine by 6 %."""
+
+    def sampled(h, error):
+        t = np.arange(0.0, 2.0 + h / 2, h)
+        return Trace.of(t, [(Column("A.y"), (1 + error) * (30 + 4 * np.sin(2 * np.pi * t)))])
+
+    errors = StatedErrors(2e-3, {"A.y": 2e-3})
+    for off, beyond in ((2e-4, 0), (2e-3, 1)):
+        pair = [(sampled(1 / 9, off), errors), (sampled(1 / 900, 0.0), None)]
+        (trace, of_trace), (reference, of_reference) = reversed(pair) if swapped else pair
+        comparison = compare_traces(trace, reference, errors=(of_trace, of_reference))
+        (one,) = comparison.signals
+        assert one.deviation > 0.2
+        assert one.apart == pytest.approx(off * 33.94, rel=0.01)
+        assert len(comparison.beyond) == beyond
 
 
 def test_another_parameter_is_more_than_an_error(coarse):
