@@ -22,7 +22,7 @@ from ssptool.drawing.plot_model import Curve, check_plot_name, panels, thinned
 from ssptool.engine.recording.formats import read_manifest, read_trace
 from ssptool.engine.run.accuracy import stated_errors
 from ssptool.engine.run.plots import band_words, curves_of
-from ssptool.engine.run.result import NO_UNITS, with_units
+from ssptool.engine.run.result import NO_UNITS, Result, with_units
 from ssptool.errors import UnknownName, WrongValue, counted
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.tree import dotted
@@ -41,8 +41,8 @@ from ssptool.studies.stored_results import StudyResults, read_results
 
 @public
 def report(
-    system: Path | str | StudyResults,
-    results: Path | str | StudyResults | None = None,
+    system: Path | str | Result | StudyResults,
+    results: Path | str | Result | StudyResults | None = None,
     output: Path | str | None = None,
     *,
     variant: str | None = None,
@@ -61,8 +61,8 @@ def report(
         The simulated system; the report lists files that have changed since the run. It can be omitted if the manifest
         of the results names it: `report("plant.csv")`.
     results
-        Result file of `simulate` with its manifest (.csv, .parquet, .mat, .h5 or .mf4), or results of a study or their
-        folder.
+        Result of `simulate` that is in a file, or such a file with its manifest (.csv, .parquet, .mat, .h5 or .mf4); or
+        results of a study or their folder.
     output
         Save the report to this .html file.
     variant
@@ -77,7 +77,8 @@ def report(
     Raises
     ------
     WrongValue
-        `output` does not end with .html, a pattern matches no signal, or the results belong to another system.
+        `output` does not end with .html, a pattern matches no signal, or the results belong to another system, or are
+        in no file.
     MissingPackage
         A library of the extra `plot` is not installed.
     UnusableFile
@@ -85,10 +86,14 @@ def report(
     """
     if results is None:
         results, stated = system, None
-    elif isinstance(system, StudyResults):
+    elif isinstance(system, Result | StudyResults):
         raise WrongValue(f"system is the path of a system; found {system!r}")
     else:
         stated = file_path("system", system)
+    if isinstance(results, Result):
+        if results.output is None:
+            raise WrongValue("a report is made of results in a file: simulate(…, output='results.csv')")
+        results = results.output
     if isinstance(results, StudyResults) or (file_path("results", results) / DEFINITION).is_file():
         if units:
             raise WrongValue("results of studies are drawn in their own units; leave out units")

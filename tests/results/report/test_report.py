@@ -189,6 +189,13 @@ def test_a_report_is_shown_in_a_frame_of_a_notebook(run, tmp_path):
     assert (tmp_path / "new" / "r.html").read_text(encoding="utf-8") == report.html
 
 
+def test_a_result_in_a_file_is_reported_as_its_file(tmp_path):
+    result = ssptool.simulate(SYSTEM, stop_time=0.1, output=tmp_path / "r.csv")
+    assert ssptool.report(result).html == ssptool.report(SYSTEM, tmp_path / "r.csv").html
+    with pytest.raises(ssptool.exceptions.WrongValue, match="in a file"):
+        ssptool.report(SYSTEM, ssptool.simulate(SYSTEM, stop_time=0.1))
+
+
 def test_a_report_does_not_show_the_diagram_of_another_system_than_that_of_the_run(run, tmp_path):
     other = SYSTEM.parent / "one_dof_oscillator"
     with pytest.raises(
