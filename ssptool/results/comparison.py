@@ -407,8 +407,8 @@ def _with_stated(
 
 
 def _distance_in_rows(curve: SampledCurve, reference: SampledCurve) -> float | None:
-    """Largest distance at the times that both have, but for rounding; None: no such times. Between the rows of a coarse
-    grid a signal is not a straight line, and nobody states how far it departs from one.
+    """Largest distance at the times that both have, apart from rounding; None: no such times. Between the rows of a
+    coarse grid a signal is not a straight line, and nobody states how far it departs from one.
     """
     near = ROUNDING * np.abs(reference.t[-1] - reference.t[0])
     place = np.clip(np.searchsorted(reference.t, curve.t - near), 0, len(reference.t) - 1)
