@@ -528,9 +528,10 @@ def noticed_jumps(traces: Sequence[Trace], spacing: float) -> tuple[Jump, ...]:
 def _jumps(t: Floats, values: Floats) -> NDArray[np.bool_]:
     """True (n − 1,) for each change of continuous values (n,) that is much faster than those before and after it."""
     steps = np.diff(t)
-    with np.errstate(invalid="ignore"):
+    usual = (t[-1] - t[0]) / max(len(steps), 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
         changes = np.abs(np.diff(values))
-        rates = changes / np.where(steps > 0, steps / np.mean(steps), 1.0)
+        rates = changes / np.where(steps > 0, steps, usual)
         finite = values[np.isfinite(values)]
         scale = np.ptp(finite) if len(finite) else 0.0
         # No change follows the last one. Of smooth values, it is less than twice the largest of the four before it.
