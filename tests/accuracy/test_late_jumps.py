@@ -83,7 +83,7 @@ def test_the_cost_of_the_delay_is_stated(tmp_path, when, ramp):
     assert "Strike.force" in result.accuracy.remark
 
 
-@pytest.mark.parametrize("settings", [{"step_size": 0.005}, {"adaptive": 1e-3}, {"adaptive": 1e-5}])
+@pytest.mark.parametrize("settings", [{"step_size": 0.005}, {"adaptive": 1e-3}, {"adaptive": 1e-4}])
 def test_a_jump_in_the_last_step_costs_what_is_stated(tmp_path, settings):
     """x is the integral of sin t, which jumps to 1000 a moment before the end."""
     when = 0.99985
@@ -91,14 +91,14 @@ def test_a_jump_in_the_last_step_costs_what_is_stated(tmp_path, settings):
     integral = Part(inputs={"u": 0.0}, states={"x": (0.0, "u")}, outputs={"y": "x"})
     parts, wires = {"Source": source, "Integral": integral}, [("Source.y", "Integral.u")]
     system = System(parts, wires, 1.0, lambda t: {"Integral.y": 1 - np.cos(t) + 1000 * np.maximum(t - when, 0)})
-    result = carried_out(system, written(system, tmp_path), accuracy="auto", record=["Integral.y"], **settings)
+    result = carried_out(system, written(system, tmp_path), accuracy="check", record=["Integral.y"], **settings)
     error = true_error(system, result)[0]
     assert error > 0.1
     assert error / 3 <= result.accuracy.error <= 3 * error
     assert result.accuracy.remark
 
 
-@pytest.mark.parametrize("rtol", [1e-2, 1e-4, 1e-5])
+@pytest.mark.parametrize("rtol", [1e-2, 1e-3, 1e-4])
 def test_adaptive_runs_that_notice_a_jump_equally_late_state_it(tmp_path, rtol):
     """x is the integral of a source that jumps from sin t to 5; by chance, two tolerances are late by the same time."""
     when = 0.61803
@@ -109,7 +109,7 @@ def test_adaptive_runs_that_notice_a_jump_equally_late_state_it(tmp_path, rtol):
         return {"Integral.y": np.where(t > when, 1 - np.cos(when) + 5 * (t - when), 1 - np.cos(t))}
 
     system = System({"Source": source, "Integral": integral}, [("Source.y", "Integral.u")], 1.0, exact)
-    result = carried_out(system, written(system, tmp_path), accuracy="auto", record=["Integral.y"], adaptive=rtol)
+    result = carried_out(system, written(system, tmp_path), accuracy="check", record=["Integral.y"], adaptive=rtol)
     error = true_error(system, result)[0]
     assert error / 2 <= result.accuracy.error <= 3 * error
 
