@@ -142,8 +142,9 @@ def draw_response(response: Response, title: str, path: Path) -> None:
         axes["phase"].plot(response.frequencies, np.degrees(unwrapped(found)), label=name, marker=marker)
         if timed:
             axes["step"].plot(response.times, over_time, label=name)
-            axes["step"].set_ylabel("step response")
-            axes["step"].set_xlabel("time [s]")
+    if timed:
+        axes["step"].set_ylabel("step response")
+        axes["step"].set_xlabel("time [s]")
     draw_nyquist(axes["locus"], [found for _, found, _ in moving], marker)
     log_scale(axes["magnitude"])
     for axis in (axes["magnitude"], axes["phase"]):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssptool.analysis.linear_model import LinearModel, LinearVariable, checked_ending
 from ssptool.analysis.linearization import Coupled, Request, coupled_at, linear_model
@@ -250,9 +251,13 @@ class _Problem:
         self.go_to(unknowns)
         return self.left
 
+    def left_open(self, left: Floats) -> NDArray[np.bool_]:
+        """Mask of the equations that are not satisfied, by their residuals."""
+        return ~(np.abs(left) <= RESIDUAL * self.sizes)  # nan satisfies none
+
     def is_solved(self, unknowns: Floats) -> bool:
         """True if all equations are satisfied. Raises RunError, FmiError."""
-        return bool(np.all(np.abs(self.residual(unknowns)) <= RESIDUAL * self.sizes))
+        return not self.left_open(self.residual(unknowns)).any()
 
     @property
     def moves_in_time(self) -> bool:
@@ -280,7 +285,7 @@ class _Problem:
         """Names of states whose derivatives must be 0 but are not, although no equation depends on these states: angles
         of parts that turn, distances of vehicles that drive. `matrix`: Jacobian where the probe stands.
         """
-        moves = np.abs(self.left) > RESIDUAL * self.sizes
+        moves = self.left_open(self.left)
         for place, idle in zip(self.free_states, np.all(matrix == 0, axis=0)[: len(self.free_states)], strict=True):
             if idle and place in self.equations and moves[self.equations.index(place)]:
                 yield self.names[place]
@@ -417,7 +422,7 @@ def _along_newton_paths(problem: _Problem) -> Floats | None:
     unknowns, damping = problem.first, 1.0
     left = problem.residual(unknowns)
     for _ in range(NEWTON_STEPS):
-        if np.abs(left / problem.sizes).max(initial=0.0) <= RESIDUAL:
+        if not problem.left_open(left).any():
             return _to_the_last_digits(problem, unknowns)
         try:
             inverse = np.linalg.inv(problem.jacobian(unknowns)).astype(np.float64, copy=False)

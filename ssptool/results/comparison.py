@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.recording.patterns import chosen as places_of
 from ssptool.engine.recording.patterns import column_patterns
-from ssptool.engine.run.accuracy import ROUNDING, StatedErrors, extent
+from ssptool.engine.run.accuracy import ROUNDING, StatedErrors, extent, rows_at
 from ssptool.engine.trace import NUMBERED, Column, Trace, machine_type
 from ssptool.errors import WrongValue, counted, similar_names
 from ssptool.foreign_text import html_text, joined_lines, json_text
@@ -402,20 +402,21 @@ def _with_stated(
     stated = ROUNDING * float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
     runs = zip((trace, reference), errors, strict=True)
     widths = (each.of(one.signal) * extent(run[one.signal]) for run, each in runs if each is not None)
-    apart = _distance_in_rows(*(SampledCurve(run.t, run[one.signal].astype(np.float64)) for run in (trace, reference)))
+    apart = _distance_in_rows(trace, reference, one.signal)
     return replace(one, stated=stated + sum(widths), apart=one.deviation if apart is None else apart)
 
 
-def _distance_in_rows(curve: SampledCurve, reference: SampledCurve) -> float | None:
-    """Largest distance at the times that both have, apart from rounding; None: no such times. Between the rows of a
-    coarse grid a signal is not a straight line, and nobody states how far it departs from one.
+def _distance_in_rows(trace: Trace, reference: Trace, signal: str) -> float | None:
+    """Largest distance of a signal at the times that both have, apart from rounding; None: no such times. Between the
+    rows of a coarse grid a signal is not a straight line, and nobody states how far it departs from one.
     """
-    near = ROUNDING * np.abs(reference.t[-1] - reference.t[0])
-    place = np.clip(np.searchsorted(reference.t, curve.t - near), 0, len(reference.t) - 1)
-    common = np.abs(reference.t[place] - curve.t) <= near
+    rows = rows_at(trace.t, reference, (reference.t[-1] - reference.t[0]) / len(reference))
+    common = rows >= 0
     if not common.any():
         return None
-    return float(tube(reference, reference.t[place][common], 0.0, 0.0).excess(curve.y[common]).max())
+    curve = SampledCurve(reference.t, reference[signal].astype(np.float64))
+    at_rows = tube(curve, reference.t[rows[common]], 0.0, 0.0)
+    return float(at_rows.excess(trace[signal].astype(np.float64)[common]).max())
 
 
 def _check_times(name: str, t: Floats) -> None:
